@@ -1,0 +1,2 @@
+export declare const BROWSER_ARGS: string[]
+export declare function findBrowser(): Promise<string>

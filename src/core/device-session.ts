@@ -1,0 +1,147 @@
+import type { Confirmation, Decision, Snapshot } from '../contract/session-snapshot.ts'
+import type { Outcome, Want } from '../protocol/claim-status.ts'
+import type { ClaimView } from '../protocol/claim-view.ts'
+import type { Epoch, ETag, Incarnation } from '../protocol/identity.ts'
+import type { Problem } from '../protocol/problem.ts'
+import type { Lease, SessionAnswer } from '../protocol/session-answer.ts'
+
+/** A server snapshot as the server stored it: what this device stands on. */
+export interface Base {
+  readonly snapshot: Snapshot
+  readonly etag: ETag
+  readonly cursor: number
+  /** The position of the server's update log at that moment. */
+  readonly head: number
+}
+
+/** A `PUT` that was dispatched and not answered; it is sent again unchanged until it is. */
+export interface Sent {
+  readonly writeId: string
+  readonly snapshot: Snapshot
+  /** `null`: create. */
+  readonly ifMatch: ETag | null
+  readonly inDoubt: readonly string[]
+}
+
+/** A device's row of one session. Fields and their rules: R1 to R10. */
+export interface SessionRow {
+  readonly sessionId: string
+  readonly incarnation: Incarnation
+  /** The server has acknowledged something of this incarnation; never goes back. */
+  readonly confirmed: boolean
+  /** Absent: known from the feed, or messages only. */
+  readonly local?: Snapshot | undefined
+  /** The conversation's initial state, set at the first save with a conversation. */
+  readonly initial?: string | undefined
+  readonly dirty: boolean
+  readonly base?: Base | undefined
+  readonly sent?: Sent | undefined
+  /** Token → the epoch in which it left this device; only grows, survives the loss of `base`. */
+  readonly left: Readonly<Record<string, Epoch>>
+  readonly claims: Readonly<Record<string, ClaimView>>
+  readonly lease?: Lease | undefined
+  /** The last local update's seq that the server acknowledged. */
+  readonly acked: number
+  /** The last server position stored. */
+  readonly pulled: number
+  /** An answer that is held back while a claim runs. */
+  readonly incoming?: SessionAnswer | undefined
+  readonly refused?: (Problem & { readonly writeId: string }) | undefined
+  readonly diverged?: readonly Decision[] | undefined
+  readonly deleted?: { readonly at: number; readonly unsynced: boolean } | undefined
+}
+
+export type ClaimState =
+  | 'waiting'
+  | 'sent'
+  | 'won'
+  | 'running'
+  | 'attention'
+  | 'settled'
+  | 'lost'
+  | 'expired'
+  | 'refused'
+  | 'withdrawn'
+  | 'released'
+  | 'taken-over'
+
+/** One decision of a person on this device, on its way to the server and through its run. */
+export interface ClaimRow {
+  readonly kind: 'claim'
+  readonly claimId: string
+  readonly sessionId: string
+  readonly incarnation: Incarnation
+  readonly token: string
+  readonly toolCallId: string
+  readonly want: Want
+  readonly confirmation: Confirmation
+  /** Decided by this device alone: the token had never left it. */
+  readonly own: boolean
+  readonly state: ClaimState
+  readonly attempt: number
+  readonly outcome?: Outcome | undefined
+  /** The server acknowledged the settlement. */
+  readonly told: boolean
+  readonly expectedCursor?: number | undefined
+  /** Epoch ms by this device's clock. */
+  readonly deviceAt: number
+  readonly sub: string
+  readonly problem?: Problem | undefined
+}
+
+export interface DeleteRow {
+  readonly kind: 'delete'
+  readonly sessionId: string
+  readonly incarnation: Incarnation
+  readonly deviceAt: number
+}
+
+export type OutboxRow = ClaimRow | DeleteRow
+
+/** Yjs bytes. A compacted row keeps the highest `seq` that it replaced. */
+export interface UpdateRow {
+  readonly sessionId: string
+  readonly incarnation: Incarnation
+  readonly seq: number
+  readonly origin: 'local' | 'server'
+  readonly bytes: Uint8Array
+}
+
+export interface MetaRow {
+  readonly device: string
+  readonly label: string
+  readonly account: string
+  readonly realm: string
+  readonly serverId?: string | undefined
+  readonly epoch?: Epoch | undefined
+  /** The position of the account's change feed up to which this device knows. */
+  readonly since: number
+  /** Server clock minus device clock. */
+  readonly clockOffsetMs: number
+}
+
+/** Everything on disk about one session except its updates, as one transaction reads it. */
+export interface DeviceSession {
+  readonly row: SessionRow | undefined
+  readonly claims: readonly ClaimRow[]
+  readonly deletes: readonly DeleteRow[]
+}
+
+/** What a decision writes: absent fields stay. Claim rows are put by `claimId`. */
+export interface DeviceChange {
+  /** `null` removes the row. */
+  readonly row?: SessionRow | null
+  readonly putClaims?: readonly ClaimRow[]
+  readonly removeClaims?: readonly string[]
+  readonly putDelete?: DeleteRow
+  /** By incarnation. */
+  readonly removeDelete?: Incarnation
+  /** Removes the updates of an incarnation. */
+  readonly removeUpdates?: Incarnation
+}
+
+/** A decision over one session: what to write, and what to tell the caller. */
+export interface Decided<T> {
+  readonly change?: DeviceChange
+  readonly result: T
+}

@@ -1,0 +1,37 @@
+import * as z from 'zod/mini'
+import { SafeId } from '../contract/safe-id.ts'
+import { type Common, commonFields, Position } from './common.ts'
+import { type ETag, ETagSchema, type Incarnation, IncarnationSchema } from './identity.ts'
+
+export const FeedAnswerSchema = z.object({
+  ...commonFields,
+  head: Position,
+  floor: Position,
+  more: z.boolean(),
+  items: z.array(
+    z.object({
+      sessionId: SafeId,
+      incarnation: IncarnationSchema,
+      seq: Position,
+      etag: z.nullable(ETagSchema),
+      deleted: z.boolean(),
+    }),
+  ),
+})
+
+export interface FeedItem {
+  readonly sessionId: string
+  readonly incarnation: Incarnation
+  readonly seq: number
+  readonly etag: ETag | null
+  readonly deleted: boolean
+}
+
+/** `GET /v1/sessions?since=`: which sessions of the account moved, in the server's order, with tombstones. */
+export interface FeedAnswer extends Common {
+  readonly head: number
+  /** Below it, tombstones were purged: list everything. */
+  readonly floor: number
+  readonly more: boolean
+  readonly items: readonly FeedItem[]
+}
