@@ -1,6 +1,6 @@
 import * as z from 'zod/mini'
 import { ConfirmationStatus } from '../contract/session-snapshot.ts'
-import { Position, ServerTime } from './common.ts'
+import { Position, ServerTime } from './answer-fields.ts'
 import { ClaimId, DeviceId, Token } from './identity.ts'
 
 export const ClaimViewSchema = z.object({

@@ -1,6 +1,6 @@
 import * as z from 'zod/mini'
 import { SafeId } from '../contract/safe-id.ts'
-import { type Common, commonFields, Position } from './common.ts'
+import { type Common, commonFields, Position } from './answer-fields.ts'
 import { type ETag, ETagSchema, type Incarnation, IncarnationSchema } from './identity.ts'
 
 export const FeedAnswerSchema = z.object({

@@ -1,5 +1,5 @@
 import * as z from 'zod/mini'
-import { ServerTime } from './common.ts'
+import { ServerTime } from './answer-fields.ts'
 
 /** Every code that the server refuses with. `docs/protocol.md` has a row for each. */
 export const PROBLEM_CODES = [

@@ -1,8 +1,8 @@
 import * as z from 'zod/mini'
 import { type Confirmation, ConfirmationSchema, type Snapshot, SnapshotSchema } from '../contract/session-snapshot.ts'
+import { Position } from './answer-fields.ts'
 import { type Outcome, OutcomeSchema, type Want, WantSchema } from './claim-status.ts'
 import { type ClaimView, ClaimViewSchema } from './claim-view.ts'
-import { Position } from './common.ts'
 import {
   ClaimId,
   type Epoch,

@@ -1,7 +1,7 @@
 import * as z from 'zod/mini'
 import { type Snapshot, SnapshotSchema } from '../contract/session-snapshot.ts'
+import { type Common, commonFields, Position, ServerTime } from './answer-fields.ts'
 import { type ClaimView, ClaimViewSchema } from './claim-view.ts'
-import { type Common, commonFields, Position, ServerTime } from './common.ts'
 import { DeviceId, type ETag, ETagSchema, type Incarnation, IncarnationSchema } from './identity.ts'
 
 export const LeaseSchema = z.object({

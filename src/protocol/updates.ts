@@ -1,5 +1,5 @@
 import * as z from 'zod/mini'
-import { type Common, commonFields, Position } from './common.ts'
+import { type Common, commonFields, Position } from './answer-fields.ts'
 import { type Incarnation, IncarnationSchema } from './identity.ts'
 import { MAX_UPDATE_BYTES } from './limits.ts'
 
