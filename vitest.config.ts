@@ -4,25 +4,33 @@ import { BROWSER_ARGS, findBrowser } from './scripts/find-browser.mjs'
 import { aliases } from './vite.aliases.ts'
 
 const resolve = { alias: aliases(), dedupe: ['yjs'] }
+// Without a browser the node tests still run; the tests that need one then say what they miss.
+const executablePath = await findBrowser().catch(() => '')
 
 export default defineConfig({
   test: {
+    // The groups run one after the other: a browser on a busy machine is what makes tests slow.
     projects: [
       {
         resolve,
-        test: { name: 'node', include: ['test/unit/**/*.test.{ts,tsx}', 'test/server/**/*.test.ts', 'test/*.test.ts'] },
+        test: {
+          name: 'node',
+          include: ['test/unit/**/*.test.{ts,tsx}', 'test/server/**/*.test.ts', 'test/*.test.ts'],
+          sequence: { groupOrder: 0 },
+        },
       },
       {
         resolve,
         test: {
           name: 'chromium',
           include: ['test/browser/**/*.test.{ts,tsx}'],
+          sequence: { groupOrder: 1 },
           browser: {
             enabled: true,
             headless: true,
             screenshotFailures: false,
             instances: [{ browser: 'chromium' }],
-            provider: playwright({ launchOptions: { executablePath: await findBrowser(), args: BROWSER_ARGS } }),
+            provider: playwright({ launchOptions: { executablePath, args: BROWSER_ARGS } }),
           },
         },
       },
@@ -31,6 +39,8 @@ export default defineConfig({
         test: {
           name: 'e2e',
           include: ['test/e2e/**/*.test.ts'],
+          globalSetup: ['test/e2e/build-once.ts'],
+          sequence: { groupOrder: 2 },
           testTimeout: 60_000,
           hookTimeout: 60_000,
           fileParallelism: false,

@@ -1,0 +1,12 @@
+import { existsSync } from 'node:fs'
+import { build } from 'vite'
+
+const CONFIGS = ['sync-server/vite.config.ts', 'demo/vite.config.ts', 'demo/vite.server.config.ts']
+
+/** The tests drive the server process and the page that people start: both are built once, before the first test. */
+export default async function buildOnce(): Promise<void> {
+  for (const configFile of CONFIGS) {
+    if (existsSync(configFile)) await build({ configFile, logLevel: 'warn' })
+    else console.log(`Not built, since there is no ${configFile} yet.`)
+  }
+}
