@@ -27,6 +27,8 @@ export interface Sent {
 export interface SessionRow {
   readonly sessionId: string
   readonly incarnation: Incarnation
+  /** Incarnations that this row gave up for the server's, rule I2: tabs and updates under them belong to it. */
+  readonly was?: readonly Incarnation[] | undefined
   /** The server has acknowledged something of this incarnation; never goes back. */
   readonly confirmed: boolean
   /** Absent: known from the feed, or messages only. */

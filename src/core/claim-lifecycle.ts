@@ -1,0 +1,199 @@
+import type { Snapshot } from '../contract/session-snapshot.ts'
+import { type Outcome, statusRank, type Want } from '../protocol/claim-status.ts'
+import type { ClaimAnswer } from '../protocol/put-claim.ts'
+import { mergeClaimViews } from './claim-order.ts'
+import { claimById } from './claim-rows.ts'
+import type { Base, ClaimRow, Decided, DeviceSession, SessionRow } from './device-session.ts'
+import { addLeft } from './left-tokens.ts'
+import { sameContent } from './same-content.ts'
+import { withStatus } from './save-snapshot.ts'
+
+/*
+ * The life of one decision on this device. Every arrow is one strict transaction that checks the state it leaves.
+ *
+ * waiting ──► sent ──► won ──► running ──► settled (told)
+ *   │          ├────► lost       │  └ lock free, or old: attention ──► settled · released · running again (idempotent)
+ *   └► withdrawn ├──► expired    └──► taken over by a person
+ *              └────► refused            born waiting (offline), sent (online) or running (own decision)
+ */
+
+/** What the tab whose save asked for the claim wants stored if it wins. */
+export interface AskedSave {
+  readonly snapshot: Snapshot
+  readonly expectedCursor: number | undefined
+}
+
+export type ClaimAnswered =
+  /** Permission to run, given by this transaction and to nobody else. */
+  | { readonly kind: 'run' }
+  /** Won, but what was asked can no longer be stored as it is: it runs from its row. */
+  | { readonly kind: 'won' }
+  | { readonly kind: 'lost' }
+  | { readonly kind: 'refused' }
+  /** The row has moved on: another tab took the answer. */
+  | { readonly kind: 'stale' }
+
+/** Takes the server's answer to a claim, rule K4. The snapshot in it goes to `applyAnswer` unless this took it as base. */
+export function acceptClaimAnswer(
+  session: DeviceSession,
+  claimId: string,
+  answer: ClaimAnswer,
+  asked: AskedSave | undefined,
+): Decided<ClaimAnswered> {
+  const claim = claimById(session, claimId)
+  const { row } = session
+  if (!claim || !row) return stale
+  const heard: SessionRow = {
+    ...row,
+    confirmed: true,
+    claims: mergeClaimViews(row.claims, [...answer.claims, answer.claim]),
+  }
+  if (claim.own) return deliverOwn(heard, claim, answer)
+  if (claim.state !== 'sent' && !(asked && claim.state === 'won')) return stale
+  switch (answer.result) {
+    case 'won':
+      return asked && row.local?.cursor === asked.expectedCursor
+        ? startAsked(heard, claim, answer, asked.snapshot)
+        : move(heard, { ...claim, state: 'won', attempt: answer.claim.attempt }, 'won')
+    case 'recorded':
+      return stale
+    case 'lost':
+    case 'expired':
+      return move(showStatus(heard, claim.token, answer), { ...claim, state: answer.result }, 'lost')
+    case 'refused':
+      return move(heard, withProblem({ ...claim, state: 'refused' }, answer), 'refused')
+  }
+}
+
+/** A dispatch of a queued claim starts: from here on it is possibly dispatched and may only be answered, rule K3. */
+export function sendClaim(session: DeviceSession, claimId: string): Decided<ClaimRow | undefined> {
+  const claim = claimById(session, claimId)
+  if (claim?.own || claim?.state === 'sent') return { result: claim }
+  if (claim?.state !== 'waiting') return { result: undefined }
+  const sent: ClaimRow = { ...claim, state: 'sent' }
+  return { change: { putClaims: [sent] }, result: sent }
+}
+
+/** A person takes a queued click back. False: it may have been dispatched already. */
+export function withdrawClaim(session: DeviceSession, claimId: string): Decided<boolean> {
+  const claim = claimById(session, claimId)
+  if (claim?.state !== 'waiting') return { result: false }
+  return { change: { putClaims: [{ ...claim, state: 'withdrawn' }] }, result: true }
+}
+
+/** A page that holds the claim's lock starts a queued claim that won, rule K7. Only this gives the permission. */
+export function startWonClaim(session: DeviceSession, claimId: string): Decided<ClaimRow | undefined> {
+  const claim = claimById(session, claimId)
+  const { row } = session
+  if (claim?.state !== 'won' || !row) return { result: undefined }
+  const running: ClaimRow = { ...claim, state: 'running' }
+  return { change: { row: setStatus(row, claim.token, claim.want), putClaims: [running] }, result: running }
+}
+
+/** The effect of a running claim was seen, rule K6: stored here, then told to the server. */
+export function settleClaim(session: DeviceSession, claimId: string, outcome: Outcome): Decided<boolean> {
+  const claim = claimById(session, claimId)
+  const { row } = session
+  if (!row || (claim?.state !== 'running' && claim?.state !== 'attention')) return { result: false }
+  const settled: ClaimRow = { ...claim, state: 'settled', outcome, told: false, problem: undefined }
+  const next = { ...setStatus(row, claim.token, outcome), dirty: true }
+  return { change: { row: next, putClaims: [settled] }, result: true }
+}
+
+/** Nobody holds the lock of a running claim, or its effect was not seen: a person decides, rule K8. */
+export function raiseAttention(
+  session: DeviceSession,
+  claimId: string,
+  problem: ClaimRow['problem'],
+): Decided<boolean> {
+  const claim = claimById(session, claimId)
+  if (claim?.state !== 'running') return { result: false }
+  return { change: { putClaims: [{ ...claim, state: 'attention', ...(problem && { problem }) }] }, result: true }
+}
+
+/** The server heard the settlement. */
+export function markTold(session: DeviceSession, claimId: string, answer: ClaimAnswer): Decided<boolean> {
+  const claim = claimById(session, claimId)
+  const { row } = session
+  if (!row || claim?.state !== 'settled') return { result: false }
+  const heard = { ...row, confirmed: true, claims: mergeClaimViews(row.claims, [...answer.claims, answer.claim]) }
+  // Refused or lost: somebody was given another attempt meanwhile. What happened here is on record there; ours is told.
+  return { change: { row: heard, putClaims: [{ ...claim, told: true }] }, result: true }
+}
+
+/** A person says that nothing ran; the server (or, for an own decision, this device) made the token pending again. */
+export function releaseClaim(
+  session: DeviceSession,
+  claimId: string,
+  answer: ClaimAnswer | undefined,
+): Decided<boolean> {
+  const claim = claimById(session, claimId)
+  const { row } = session
+  if (!row || (claim?.state !== 'attention' && claim?.state !== 'running')) return { result: false }
+  const claims = answer ? mergeClaimViews(row.claims, [...answer.claims, answer.claim]) : row.claims
+  const released: ClaimRow = { ...claim, state: 'released', attempt: claim.attempt }
+  const next = { ...setStatus({ ...row, claims }, claim.token, 'pending'), dirty: answer ? row.dirty : true }
+  return { change: { row: next, putClaims: [released] }, result: true }
+}
+
+/**
+ * The server hears of a decision that this device took alone. It can only be taken already where two devices share one
+ * identity, as a cloned profile does: that stays on record as a problem.
+ */
+function deliverOwn(row: SessionRow, claim: ClaimRow, answer: ClaimAnswer): Decided<ClaimAnswered> {
+  if (answer.result === 'won') return { change: { row }, result: { kind: 'won' } }
+  const problem = answer.problem ?? {
+    code: 'conflict',
+    message: 'The server has another decision for a confirmation that never left this device.',
+    hint: 'Compare what ran; two devices may share one copied profile.',
+    retryable: false,
+    at: answer.time,
+  }
+  return move(row, { ...claim, problem, told: claim.state === 'settled' }, 'refused')
+}
+
+/** Won with the local cursor still the expected one: exactly what was asked is stored, and it runs. */
+function startAsked(row: SessionRow, claim: ClaimRow, answer: ClaimAnswer, asked: Snapshot): Decided<ClaimAnswered> {
+  const running: ClaimRow = { ...claim, state: 'running', attempt: answer.claim.attempt }
+  const local: Snapshot = { ...asked, confirmations: withStatus(asked.confirmations, claim.token, claim.want) }
+  const { snapshot, etag } = answer
+  // The server stood where we stand exactly when it says that it did before this claim, rule R6.
+  const direct = snapshot !== null && etag !== null && row.base !== undefined && answer.etagBefore === row.base.etag
+  if (!direct) {
+    return { change: { row: { ...row, local, dirty: true }, putClaims: [running] }, result: { kind: 'run' } }
+  }
+  const base: Base = { snapshot, etag, cursor: snapshot.cursor, head: answer.head }
+  const next: SessionRow = {
+    ...row,
+    local,
+    base,
+    left: addLeft(row.left, snapshot.confirmations, answer.epoch),
+    dirty: row.dirty || !sameContent(local, snapshot),
+  }
+  return { change: { row: next, putClaims: [running] }, result: { kind: 'run' } }
+}
+
+/** The token's status as the claim view has it, and a raised cursor, rules K4 and R10. */
+function showStatus(row: SessionRow, token: string, { claim }: ClaimAnswer): SessionRow {
+  if (!row.local) return row
+  const shown = row.local.confirmations.find((each) => each.token === token)
+  const later = shown && (claim.attempt > 0 || statusRank(claim.status) >= statusRank(shown.status))
+  const confirmations = later ? withStatus(row.local.confirmations, token, claim.status) : row.local.confirmations
+  return { ...row, local: { ...row.local, confirmations, cursor: row.local.cursor + 1 } }
+}
+
+function setStatus(row: SessionRow, token: string, status: Want | Outcome | 'pending'): SessionRow {
+  if (!row.local) return row
+  const confirmations = withStatus(row.local.confirmations, token, status)
+  return { ...row, local: { ...row.local, confirmations, cursor: row.local.cursor + 1 } }
+}
+
+function move(row: SessionRow, claim: ClaimRow, kind: 'won' | 'lost' | 'refused'): Decided<ClaimAnswered> {
+  return { change: { row, putClaims: [claim] }, result: { kind } }
+}
+
+function withProblem(claim: ClaimRow, { problem }: ClaimAnswer): ClaimRow {
+  return problem ? { ...claim, problem } : claim
+}
+
+const stale: Decided<ClaimAnswered> = { result: { kind: 'stale' } }

@@ -1,0 +1,28 @@
+import type { ConfirmationStatus } from '../contract/session-snapshot.ts'
+import { statusRank } from '../protocol/claim-status.ts'
+import type { ClaimView } from '../protocol/claim-view.ts'
+
+export interface AttemptedStatus {
+  readonly status: ConfirmationStatus
+  readonly attempt: number
+}
+
+/** The later of two statuses by (attempt, rank), rule R7; `theirs`, the server's, where they are level. */
+export function laterStatus(ours: AttemptedStatus, theirs: AttemptedStatus): AttemptedStatus {
+  if (ours.attempt !== theirs.attempt) return ours.attempt > theirs.attempt ? ours : theirs
+  return statusRank(ours.status) > statusRank(theirs.status) ? ours : theirs
+}
+
+/** The views after an answer: a view only ever moves on within an epoch. */
+export function mergeClaimViews(
+  known: Readonly<Record<string, ClaimView>>,
+  answered: readonly ClaimView[],
+): Readonly<Record<string, ClaimView>> {
+  if (answered.length === 0) return known
+  const merged = new Map(Object.entries(known))
+  for (const view of answered) {
+    const before = merged.get(view.token)
+    merged.set(view.token, before && laterStatus(before, view) === before ? before : view)
+  }
+  return Object.fromEntries(merged)
+}

@@ -1,0 +1,118 @@
+import type {
+  ActiveTurn,
+  Confirmation,
+  Conversation,
+  Decision,
+  Snapshot,
+  TerminalTurn,
+} from '../contract/session-snapshot.ts'
+import { MAX_TERMINAL_TURNS } from '../contract/session-snapshot.ts'
+import type { Lease } from '../protocol/session-answer.ts'
+import { type AttemptedStatus, laterStatus } from './claim-order.ts'
+import { isPrefix } from './conversation-chain.ts'
+import { pruneConfirmations } from './prune-confirmations.ts'
+import { sameConversation } from './same-content.ts'
+
+export interface MergeInput {
+  /** What both sides last had in common; absent: nothing is known. */
+  readonly base: Snapshot | undefined
+  readonly local: Snapshot
+  readonly server: Snapshot
+  readonly lease: Lease | null
+  /** The attempt that our status of a token belongs to. */
+  readonly ourAttempt: (token: string) => number
+  /** The attempt that the server's status of a token belongs to. */
+  readonly theirAttempt: (token: string) => number
+}
+
+export interface Merged {
+  readonly snapshot: Snapshot
+  /** Decisions of this device that the server's conversation replaced. */
+  readonly diverged: readonly Decision[]
+}
+
+/** False if the two cannot be merged: another definition, or another revision of it. */
+export function isMergeable(a: Snapshot, b: Snapshot): boolean {
+  return (
+    a.sessionId === b.sessionId && a.definitionId === b.definitionId && a.definitionRevision === b.definitionRevision
+  )
+}
+
+/** The rebase table: what merges between a device and the server, field by field. */
+export function mergeSnapshot(input: MergeInput): Merged {
+  const { base, local, server } = input
+  const { conversation, diverged } = mergeConversation(base?.conversation, local.conversation, server.conversation)
+  const terminalTurns = mergeTerminalTurns(local.terminalTurns ?? [], server.terminalTurns ?? [])
+  const activeTurn = mergeActiveTurn(input, terminalTurns)
+  const { activeTurn: _a, terminalTurns: _t, conversation: _c, ...rest } = server
+  return {
+    snapshot: {
+      ...rest,
+      updatedAt: later(local.updatedAt, server.updatedAt),
+      cursor: Math.max(local.cursor, server.cursor) + 1,
+      ...(activeTurn && { activeTurn }),
+      ...(terminalTurns.length > 0 && { terminalTurns }),
+      ...(conversation && { conversation }),
+      confirmations: pruneConfirmations(mergeConfirmations(input)),
+    },
+    diverged,
+  }
+}
+
+function mergeConversation(
+  base: Conversation | undefined,
+  local: Conversation | undefined,
+  server: Conversation | undefined,
+): { conversation: Conversation | undefined; diverged: readonly Decision[] } {
+  const ours = { conversation: local, diverged: [] }
+  const theirs = { conversation: server, diverged: [] }
+  if (!local || sameConversation(local, server)) return theirs
+  if (!server) return ours
+  if (sameConversation(local, base)) return theirs
+  if (sameConversation(server, base)) return ours
+  if (isPrefix(server.decisions, local.decisions)) return ours
+  if (isPrefix(local.decisions, server.decisions)) return theirs
+  const kept = new Set(server.decisions.map((decision) => decision.messageId))
+  return { conversation: server, diverged: local.decisions.filter((decision) => !kept.has(decision.messageId)) }
+}
+
+/** Union by token, the server's order first. A second token for one tool call is refused: the server's stays. */
+function mergeConfirmations({ local, server, ourAttempt, theirAttempt }: MergeInput): readonly Confirmation[] {
+  const ours = new Map(local.confirmations.map((confirmation) => [confirmation.token, confirmation]))
+  const calls = new Set(server.confirmations.map((confirmation) => confirmation.toolCallId))
+  const shared = server.confirmations.map((theirs) => {
+    const our = ours.get(theirs.token)
+    if (!our) return theirs
+    const { status } = laterStatus(at(our, ourAttempt), at(theirs, theirAttempt))
+    return status === theirs.status ? theirs : { ...theirs, status }
+  })
+  const known = new Set(server.confirmations.map((confirmation) => confirmation.token))
+  const added = local.confirmations.filter(({ token, toolCallId }) => !known.has(token) && !calls.has(toolCallId))
+  return [...shared, ...added]
+}
+
+function at({ token, status }: Confirmation, attempt: (token: string) => number): AttemptedStatus {
+  return { status, attempt: attempt(token) }
+}
+
+function mergeTerminalTurns(ours: readonly TerminalTurn[], theirs: readonly TerminalTurn[]): readonly TerminalTurn[] {
+  const known = new Set(theirs.map((turn) => turn.turnId))
+  return [...theirs, ...ours.filter((turn) => !known.has(turn.turnId))].slice(-MAX_TERMINAL_TURNS)
+}
+
+/** The lease's holder; without a lease, the side that changed it. */
+function mergeActiveTurn(
+  { base, local, server, lease }: MergeInput,
+  ended: readonly TerminalTurn[],
+): ActiveTurn | undefined {
+  const turn = lease
+    ? { turnId: lease.turnId, expiresAt: lease.expiresAt }
+    : local.activeTurn?.turnId === base?.activeTurn?.turnId
+      ? server.activeTurn
+      : local.activeTurn
+  return turn && ended.some(({ turnId }) => turnId === turn.turnId) ? undefined : turn
+}
+
+function later(a: string, b: string): string {
+  return Date.parse(a) > Date.parse(b) ? a : b
+}
