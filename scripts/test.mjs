@@ -7,6 +7,7 @@ import { TestReport } from './test-report.mjs'
 
 const { filter, options } = parseCLI(['vitest', 'run', ...process.argv.slice(2)])
 const projects = [options.project ?? ['node', 'chromium', 'e2e']].flat()
+const start = performance.now()
 const report = new TestReport('.reports/tests.json')
 
 try {
@@ -17,5 +18,6 @@ try {
   console.error(error.message)
   report.addError('the run', error)
 }
+console.log(`tests: ${((performance.now() - start) / 1000).toFixed(0)} s`)
 report.finish()
 process.exit(report.ok ? 0 : 1)
