@@ -59,22 +59,26 @@ function withinBounds(root: object, bounds: JsonBounds): boolean {
   return true
 }
 
+/** Read through descriptors, so that no accessor runs: what was checked is what a clone then copies. */
 function childrenOf(value: object, bounds: JsonBounds): unknown[] | undefined {
-  if (Array.isArray(value)) {
-    if (value.length > bounds.maxEntries || Object.keys(value).length !== value.length) return undefined
-    return value
-  }
-  if (!isPlainObject(value)) return undefined
-  const keys = Reflect.ownKeys(value)
-  if (keys.length > bounds.maxEntries) return undefined
+  const isArray = Array.isArray(value)
+  if (!isArray && !isPlainObject(value)) return undefined
+  const keys = Reflect.ownKeys(value).filter((key) => !(isArray && key === 'length'))
+  if (keys.length > bounds.maxEntries || (isArray && keys.length !== value.length)) return undefined
   const children: unknown[] = []
   for (const key of keys) {
     if (typeof key !== 'string' || key.length > bounds.maxKeyLength) return undefined
+    if (isArray && !isIndex(key, value.length)) return undefined
     const property = Object.getOwnPropertyDescriptor(value, key)
     if (!property?.enumerable || !('value' in property)) return undefined
     children.push(property.value)
   }
   return children
+}
+
+function isIndex(key: string, length: number): boolean {
+  const index = Number(key)
+  return Number.isInteger(index) && index >= 0 && index < length && String(index) === key
 }
 
 function isPlainObject(value: unknown): value is object {

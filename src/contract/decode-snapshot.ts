@@ -33,6 +33,8 @@ function decode(value: unknown): DecodedSnapshot {
 
 function freeze(snapshot: Snapshot): Snapshot {
   for (const confirmation of snapshot.confirmations) Object.freeze(confirmation)
+  for (const turn of snapshot.terminalTurns ?? []) Object.freeze(turn)
+  if (snapshot.activeTurn) Object.freeze(snapshot.activeTurn)
   if (snapshot.conversation) {
     for (const decision of snapshot.conversation.decisions) Object.freeze(decision)
     Object.freeze(snapshot.conversation)
