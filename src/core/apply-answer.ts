@@ -11,6 +11,7 @@ import { sameContent } from './same-content.ts'
 import { createSessionRow, withStatus } from './save-snapshot.ts'
 
 export interface AnswerContext {
+  readonly sessionId: string
   /** The latest epoch that this device knows; answers of earlier ones are ignored. */
   readonly epoch: Epoch | undefined
   /** A claim of this device runs: keep the answer and apply it later, rule K5. */
@@ -42,7 +43,7 @@ export function applyAnswer(
 ): Decided<AppliedAnswer> {
   if (context.epoch !== undefined && isEarlierEpoch(answer.epoch, context.epoch)) return { result: { kind: 'ignored' } }
   if (session.row?.deleted) return { result: { kind: 'ignored' } }
-  const known = session.row ?? createSessionRow(sessionIdOf(answer), answer.incarnation)
+  const known = session.row ?? createSessionRow(context.sessionId, answer.incarnation)
   if (known.incarnation !== answer.incarnation && known.confirmed) {
     const deleted = { at: context.now, unsynced: known.dirty }
     return { change: { row: { ...known, deleted } }, result: { kind: 'replaced' } }
@@ -183,9 +184,4 @@ function mismatch(row: SessionRow, answer: SessionAnswer, context: AnswerContext
     writeId: row.sent?.writeId ?? answer.lastWriteId ?? 'none',
   }
   return { change: { row: { ...row, refused } }, result: { kind: 'mismatch' } }
-}
-
-function sessionIdOf(answer: SessionAnswer): string {
-  if (!answer.snapshot) throw new Error('An answer without a snapshot needs a session row to stand on.')
-  return answer.snapshot.sessionId
 }

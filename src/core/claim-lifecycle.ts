@@ -1,5 +1,6 @@
 import type { Snapshot } from '../contract/session-snapshot.ts'
 import { type Outcome, statusRank, type Want } from '../protocol/claim-status.ts'
+import type { Problem } from '../protocol/problem.ts'
 import type { ClaimAnswer } from '../protocol/put-claim.ts'
 import { mergeClaimViews } from './claim-order.ts'
 import { claimById } from './claim-rows.ts'
@@ -72,6 +73,14 @@ export function sendClaim(session: DeviceSession, claimId: string): Decided<Clai
   if (claim?.state !== 'waiting') return { result: undefined }
   const sent: ClaimRow = { ...claim, state: 'sent' }
   return { change: { putClaims: [sent] }, result: sent }
+}
+
+/** The server cannot take the claim at all, whoever is first: it is listed with the reason, and may be clicked again. */
+export function refuseClaim(session: DeviceSession, claimId: string, problem: Problem): Decided<boolean> {
+  const claim = claimById(session, claimId)
+  if (claim?.own) return { change: { putClaims: [{ ...claim, problem }] }, result: true }
+  if (claim?.state !== 'waiting' && claim?.state !== 'sent') return { result: false }
+  return { change: { putClaims: [{ ...claim, state: 'refused', problem }] }, result: true }
 }
 
 /** A person takes a queued click back. False: it may have been dispatched already. */

@@ -11,6 +11,8 @@ export interface OpenDocument {
    * origins of this document's own making is a local edit.
    */
   readonly serverOrigin: object
+  /** Makes another origin (a socket's provider, which names itself) count as `serverOrigin`. Returns the way to stop. */
+  readonly addServerOrigin: (origin: object) => () => void
   /**
    * Aborts when the document is done with; its reason is a RejoinError: `deleted`, or `closed` when nobody in this tab
    * used it for a while. Nothing that is done to `doc` afterwards is stored.
@@ -18,4 +20,9 @@ export interface OpenDocument {
   readonly ended: AbortSignal
   /** Resolves when every update that the document has seen so far is committed. */
   readonly flush: () => Promise<void>
+  /**
+   * Applies every committed update of other tabs that the document has not applied yet, and commits its own. Afterwards
+   * `doc` holds all that is on disk of this session.
+   */
+  readonly catchUp: () => Promise<void>
 }

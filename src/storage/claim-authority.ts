@@ -1,0 +1,29 @@
+import type { ClaimRow } from '../core/device-session.ts'
+import type { Incarnation } from '../protocol/identity.ts'
+import type { ClaimAnswer } from '../protocol/put-claim.ts'
+import type { TurnAnswer } from '../protocol/put-turn.ts'
+import type { SessionAnswer } from '../protocol/session-answer.ts'
+
+/** Whoever decides what this device may not decide alone: the server, as far as it can be reached. */
+export interface ClaimAuthority {
+  /** `device`: there is no server. `offline`: known not to be reachable. `server`: reachable as far as known. */
+  readonly via: () => 'device' | 'offline' | 'server'
+  /** One round trip, at most 5 s. The row is on disk as `sent`, so that it may be asked again. */
+  readonly claim: (row: ClaimRow, signal?: AbortSignal) => Promise<ClaimAnswer | 'unreachable'>
+  readonly release: (row: ClaimRow, note: string) => Promise<ClaimAnswer | 'unreachable'>
+  readonly takeTurn: (
+    turn: {
+      readonly sessionId: string
+      readonly incarnation: Incarnation
+      readonly turnId: string
+      readonly leaseMs: number
+    },
+    signal?: AbortSignal,
+  ) => Promise<TurnAnswer | 'unreachable'>
+  /** The session's first load from the server, shared and bounded, rule I4; resolves also when there is nothing. */
+  readonly firstLoad: (sessionId: string, signal?: AbortSignal) => Promise<void>
+  /** Takes the rest of an answer: pulls its updates first, then merges its snapshot. */
+  readonly received: (sessionId: string, answer: SessionAnswer) => void
+  /** The person that the access token names. */
+  readonly sub: () => string
+}

@@ -1,0 +1,120 @@
+import { raiseAttention, settleClaim, startWonClaim } from '../core/claim-lifecycle.ts'
+import { claimById } from '../core/claim-rows.ts'
+import type { ClaimRow } from '../core/device-session.ts'
+import type { Timers } from '../core/environment.ts'
+import type { ToolCalls } from '../core/tool-calls.ts'
+import { outcomeOf } from '../protocol/claim-status.ts'
+import type { ClaimBook } from './claim-book.ts'
+import type { Database } from './database.ts'
+import type { RunningClaims } from './running-claims.ts'
+import type { LiveSessionIndex } from './session-index.ts'
+
+/** How long the outcome of a run may take to show in the tool call, rule K6. */
+const OUTCOME_WAIT_MS = 2000
+/** How often a tab looks for runs whose tab died; their locks end without an event. */
+const SWEEP_MS = 10_000
+
+export interface ClaimRunnerOptions {
+  readonly database: Database
+  readonly index: LiveSessionIndex
+  readonly book: ClaimBook
+  readonly running: RunningClaims
+  readonly calls: ToolCalls
+  readonly timers: Timers
+  readonly now: () => number
+  readonly signal: AbortSignal
+  readonly onError: (error: unknown) => void
+}
+
+/**
+ * Runs, in exactly one page, the claims that were queued and won later (rule K7), and lists those for a person whose
+ * page died in the middle (rule K8). Nothing is ever run again by itself.
+ */
+export function runWonClaims(options: ClaimRunnerOptions): void {
+  const { database, index, book, running, calls, timers, now, signal, onError } = options
+  let timer: unknown
+  let looking: Promise<void> | undefined
+  let again = false
+
+  const stops = [index.subscribe(look), book.onHandlers(look)]
+  signal.addEventListener('abort', () => {
+    for (const stop of stops) stop()
+    timers.clearTimeout(timer)
+  })
+  look()
+  schedule()
+
+  function schedule(): void {
+    timer = timers.setTimeout(() => {
+      look()
+      schedule()
+    }, SWEEP_MS)
+  }
+
+  function look(): void {
+    again = true
+    looking ??= sweep()
+      .catch((error: unknown) => {
+        if (!signal.aborted) onError(error)
+      })
+      .finally(() => {
+        looking = undefined
+        if (again && !signal.aborted) look()
+      })
+  }
+
+  async function sweep(): Promise<void> {
+    again = false
+    await index.ready
+    for (const { claims } of index.get().values()) {
+      for (const claim of claims) {
+        if (signal.aborted) return
+        if (claim.state === 'won') await start(claim)
+        else if (claim.state === 'running' && !(await running.isHeld(claim.claimId))) await abandon(claim)
+      }
+    }
+  }
+
+  async function start(claim: ClaimRow): Promise<void> {
+    const handler = book.handlerOf(claim.sessionId)
+    if (!handler || running.has(claim.claimId)) return
+    if (!(await running.take(claim.claimId, { ifAvailable: true }))) return
+    const started = await database.transact(claim.sessionId, 'strict', (session) =>
+      startWonClaim(session, claim.claimId),
+    )
+    if (!started) return running.drop(claim.claimId)
+    // Not awaited: an effect may take its time, and other claims need not wait for it.
+    run(started, handler).catch(onError)
+  }
+
+  async function run(claim: ClaimRow, handler: NonNullable<ReturnType<ClaimBook['handlerOf']>>): Promise<void> {
+    const { sessionId, claimId, token, toolCallId, want, attempt } = claim
+    try {
+      const result = await handler({ token, toolCallId, want, attempt, claimId })
+      if (result === 'nothing-to-run') return await raise(claim, 'nothing-to-run', 'The chat had no such call waiting.')
+      const seen = await calls.see(sessionId, toolCallId, isOutcome, OUTCOME_WAIT_MS)
+      if (!isOutcome(seen) && seen !== 'unknown') {
+        return await raise(claim, 'nothing-to-run', 'No outcome was seen in the tool call.')
+      }
+      await database.transact(sessionId, 'strict', (session) => settleClaim(session, claimId, outcomeOf(want)))
+    } catch (error) {
+      await raise(claim, 'interrupted', error instanceof Error ? error.message : 'The run broke off.')
+    } finally {
+      running.drop(claimId)
+    }
+  }
+
+  async function abandon(claim: ClaimRow): Promise<void> {
+    const { row } = { row: claimById(await database.read(claim.sessionId), claim.claimId) }
+    if (row?.state === 'running') await raise(row, 'interrupted', 'The page that ran it ended before it was done.')
+  }
+
+  async function raise(claim: ClaimRow, code: string, message: string): Promise<void> {
+    const problem = { code, message: message.slice(0, 500), retryable: false, at: now() }
+    await database.transact(claim.sessionId, 'strict', (session) => raiseAttention(session, claim.claimId, problem))
+  }
+}
+
+function isOutcome(call: string): boolean {
+  return call === 'complete' || call === 'error'
+}

@@ -1,0 +1,96 @@
+import type { DeviceSession } from '../core/device-session.ts'
+import { createObservableValue, type Observable } from '../core/observable-value.ts'
+import type { Database, DatabaseEvent } from './database.ts'
+
+/** What the database holds of one session, as far as lists and the status show it. */
+export interface IndexedSession extends DeviceSession {
+  readonly sessionId: string
+  /** The highest seq of a local update, `0` for none. */
+  readonly lastLocalSeq: number
+}
+
+export type SessionIndex = ReadonlyMap<string, IndexedSession>
+
+export interface LiveSessionIndex extends Observable<SessionIndex> {
+  /** The index has everything that was on disk when it was opened. */
+  readonly ready: Promise<void>
+  /** Resolves when all commits that were heard of so far are in. */
+  readonly settled: () => Promise<void>
+}
+
+/** True if the server has not acknowledged all messages of the session. */
+export function hasUnsentUpdates(session: IndexedSession): boolean {
+  return session.lastLocalSeq > (session.row?.acked ?? 0)
+}
+
+/** Keeps all sessions of the account at hand, one read per changed session. */
+export function createSessionIndex(
+  database: Database,
+  { signal, onError }: { readonly signal: AbortSignal; readonly onError: (error: unknown) => void },
+): LiveSessionIndex {
+  const value = createObservableValue<SessionIndex>(new Map())
+  const stale = new Set<string>()
+  const localSeqs = new Map<string, number>()
+  let refreshing: Promise<void> | undefined
+
+  const stop = database.subscribe((event) => {
+    noteSeq(event)
+    if (event.kind === 'meta') return
+    stale.add(event.sessionId)
+    refreshing ??= refresh()
+  })
+  signal.addEventListener('abort', stop, { once: true })
+  const ready = start()
+  ready.catch(onError)
+
+  return {
+    get: value.get,
+    subscribe: value.subscribe,
+    ready,
+    async settled() {
+      await ready
+      while (refreshing) await refreshing
+    },
+  }
+
+  async function start(): Promise<void> {
+    const [rows, claims, deletes] = await Promise.all([database.sessions(), database.claims(), database.deletes()])
+    for (const { sessionId } of [...rows, ...claims, ...deletes]) stale.add(sessionId)
+    refreshing ??= refresh()
+    await refreshing
+  }
+
+  async function refresh(): Promise<void> {
+    try {
+      while (stale.size > 0 && !signal.aborted) {
+        const next = new Map(value.get())
+        const ids = [...stale]
+        stale.clear()
+        await Promise.all(ids.map(async (sessionId) => next.set(sessionId, await readOne(sessionId))))
+        for (const [sessionId, { row, claims, deletes }] of next) {
+          if (!row && claims.length === 0 && deletes.length === 0) next.delete(sessionId)
+        }
+        value.set(next)
+      }
+    } catch (error) {
+      if (!signal.aborted) onError(error)
+    } finally {
+      refreshing = undefined
+    }
+  }
+
+  async function readOne(sessionId: string): Promise<IndexedSession> {
+    const { row, claims, deletes } = await database.read(sessionId)
+    if (!localSeqs.has(sessionId)) {
+      const unsent = await database.updates(sessionId, { afterSeq: row?.acked ?? 0, origin: 'local' })
+      localSeqs.set(sessionId, Math.max(localSeqs.get(sessionId) ?? 0, unsent.at(-1)?.seq ?? 0))
+    }
+    return { sessionId, row, claims, deletes, lastLocalSeq: row ? (localSeqs.get(sessionId) ?? 0) : 0 }
+  }
+
+  function noteSeq(event: DatabaseEvent): void {
+    if (event.kind !== 'updates' || event.origin !== 'local') return
+    const last = event.firstSeq + event.bytes.length - 1
+    localSeqs.set(event.sessionId, Math.max(localSeqs.get(event.sessionId) ?? 0, last))
+  }
+}

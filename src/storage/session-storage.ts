@@ -1,0 +1,287 @@
+import { decodeSnapshot } from '../contract/decode-snapshot.ts'
+import type { LiveSessionStorage } from '../contract/live-session-storage.ts'
+import { isSafeId } from '../contract/safe-id.ts'
+import type { Snapshot } from '../contract/session-snapshot.ts'
+import { acceptClaimAnswer, raiseAttention } from '../core/claim-lifecycle.ts'
+import { liveClaim } from '../core/claim-rows.ts'
+import type { ClaimRow, Decided } from '../core/device-session.ts'
+import type { Environment } from '../core/environment.ts'
+import { type SaveOutcome, type SaveRequest, saveSnapshot } from '../core/save-snapshot.ts'
+import type { ToolCalls } from '../core/tool-calls.ts'
+import { RejoinError } from '../errors.ts'
+import type { Incarnation } from '../protocol/identity.ts'
+import type { ClaimAuthority } from './claim-authority.ts'
+import type { Database } from './database.ts'
+import type { RunningClaims } from './running-claims.ts'
+
+/** How long a save waits for a tool call to be seen, rules K2 and K6. */
+const CALL_WAIT_MS = 2000
+
+export interface SessionStorageOptions {
+  readonly database: Database
+  readonly environment: Pick<Environment, 'now' | 'newId' | 'timers'>
+  readonly authority: ClaimAuthority
+  readonly running: RunningClaims
+  readonly calls: ToolCalls
+  readonly claims: NonNullable<LiveSessionStorage['claims']>
+  readonly now: () => number
+  /** Ends every operation of this storage. */
+  readonly signal: AbortSignal
+}
+
+type Ask = Extract<SaveOutcome, { kind: 'needs-claim' }>
+
+/**
+ * Session snapshots in the account's database: compare-and-set in one transaction, claims decided before `true` is said.
+ *
+ * Beyond the contract of `SessionStorage`, `save` rejects with a `RejoinError`: `snapshot-invalid`,
+ * `definition-mismatch`, `nothing-to-run` (no such call waits), `claim-queued` (the server decides and cannot be
+ * reached; the click is kept), `refused`, `storage-full`, `storage-unavailable`, `closed`.
+ */
+export function createSessionStorage(options: SessionStorageOptions): Required<LiveSessionStorage> {
+  const { database, environment, authority, running, calls, claims, signal: lifetime } = options
+  const incarnations = new Map<string, Incarnation>()
+  const leftovers = new Map<string, number | undefined>()
+
+  return {
+    async load(sessionId, signal) {
+      requireOpen(signal)
+      requireSessionId(sessionId)
+      const stored = await readLocal(sessionId)
+      if (stored) return stored
+      await authority.firstLoad(sessionId, signal)
+      requireOpen(signal)
+      return readLocal(sessionId)
+    },
+
+    async save(snapshot, expectedCursor, signal) {
+      requireOpen(signal)
+      const decoded = decodeSnapshot(snapshot)
+      if (!decoded.ok) throw new RejoinError('snapshot-invalid', decoded.diagnostic.message)
+      const saved = await save(decoded.snapshot, expectedCursor, signal)
+      return saved
+    },
+
+    async delete(sessionId, signal) {
+      requireOpen(signal)
+      requireSessionId(sessionId)
+      await database.transactUpdates(sessionId, 'strict', ({ row, claims: rows }) => {
+        if (!row) return { result: undefined }
+        const { incarnation } = row
+        const removal = { kind: 'delete' as const, sessionId, incarnation, deviceAt: environment.now() }
+        return {
+          change: {
+            row: null,
+            removeUpdates: incarnation,
+            removeClaims: rows.map((claim) => claim.claimId),
+            ...(authority.via() !== 'device' && { putDelete: removal }),
+          },
+          result: undefined,
+        }
+      })
+      incarnations.delete(sessionId)
+    },
+
+    watch(sessionId, listener) {
+      return database.subscribe((event) => {
+        if (event.kind === 'session' && event.sessionId === sessionId) listener()
+      })
+    },
+
+    now: options.now,
+    claims,
+  }
+
+  async function readLocal(sessionId: string): Promise<Snapshot | undefined> {
+    const { row } = await database.read(sessionId)
+    if (!row?.local || row.deleted) return undefined
+    const decoded = decodeSnapshot(row.local)
+    if (!decoded.ok) {
+      throw new RejoinError('storage-corrupt', 'The stored snapshot of this session cannot be read.', {
+        hint: 'Export what is readable, then delete the session here and load it from the server again.',
+      })
+    }
+    incarnations.set(sessionId, row.incarnation)
+    return decoded.snapshot
+  }
+
+  async function save(snapshot: Snapshot, expectedCursor: number | undefined, signal?: AbortSignal): Promise<boolean> {
+    const { sessionId } = snapshot
+    if (leftovers.has(sessionId) && leftovers.get(sessionId) === expectedCursor) return refuseLeftover(sessionId)
+    const request: SaveRequest = {
+      snapshot,
+      expectedCursor,
+      knownIncarnation: incarnations.get(sessionId),
+      newIncarnation: environment.newId(),
+    }
+    const outcome = await database.transact(sessionId, 'relaxed', (session) =>
+      plainOnly(saveSnapshot(session, request)),
+    )
+    switch (outcome.kind) {
+      case 'stored':
+        incarnations.set(sessionId, outcome.incarnation)
+        return true
+      case 'conflict':
+        return false
+      case 'settle':
+        return settle(request)
+      case 'needs-lease':
+        return takeTurn(request, outcome, signal)
+      case 'needs-claim':
+        return claim(request, outcome, signal)
+      case 'queued':
+        throw queued(request)
+      case 'ask':
+      case 'run':
+        throw new Error('A claim was decided without a route.')
+    }
+  }
+
+  /** A claim save: permission to run is `true`, and only the transaction that moved the row to `running` says it. */
+  async function claim(request: SaveRequest, { confirmation }: Ask, signal?: AbortSignal): Promise<boolean> {
+    const { sessionId } = request.snapshot
+    const { token, toolCallId } = confirmation
+    const seen = await calls.see(sessionId, toolCallId, (call) => call === 'requires_confirmation', CALL_WAIT_MS)
+    if (seen !== 'requires_confirmation' && seen !== 'unknown') throw nothingToRun(toolCallId)
+    requireOpen(signal)
+    const claimId = environment.newId()
+    await running.take(claimId)
+    let runs = false
+    try {
+      const route = {
+        claimId,
+        via: authority.via(),
+        lasting: database.persistent,
+        sub: authority.sub(),
+        deviceAt: environment.now(),
+      }
+      const outcome = await database.transact(sessionId, 'strict', (s) => saveSnapshot(s, { ...request, route }))
+      if (outcome.kind === 'run') {
+        incarnations.set(sessionId, outcome.claim.incarnation)
+        runs = true
+      } else if (outcome.kind === 'ask') runs = await ask(request, outcome.claim, signal)
+      else if (outcome.kind === 'queued') throw queued(request)
+      else if (outcome.kind !== 'conflict') throw new Error(`A claim of ${token} ended as ${outcome.kind}.`)
+      return runs
+    } finally {
+      if (!runs) running.drop(claimId)
+    }
+  }
+
+  async function ask(request: SaveRequest, row: ClaimRow, signal?: AbortSignal): Promise<boolean> {
+    const { snapshot, expectedCursor } = request
+    const answer = await authority.claim(row, signal)
+    if (answer === 'unreachable') throw queued(request)
+    const asked = { snapshot, expectedCursor }
+    const outcome = await database.transact(row.sessionId, 'strict', (session) =>
+      acceptClaimAnswer(session, row.claimId, answer, asked),
+    )
+    authority.received(row.sessionId, answer)
+    switch (outcome.kind) {
+      case 'run':
+        return true
+      case 'lost':
+        return false
+      case 'refused':
+        throw new RejoinError('refused', answer.problem?.message ?? 'The server refused the decision.', {
+          hint: answer.problem?.hint ?? 'The confirmation is still there; look at rejoin.attention.',
+        })
+      case 'won':
+      case 'stale':
+        throw queued(request)
+    }
+  }
+
+  /** The outcome is seen in the tool call before it is recorded, rules K6 and G3. */
+  async function settle(request: SaveRequest): Promise<boolean> {
+    const { sessionId } = request.snapshot
+    const before = await database.read(sessionId)
+    const settled = request.snapshot.confirmations.find(
+      ({ token, status }) =>
+        liveClaim(before, token)?.state === 'running' && (status === 'approved' || status === 'rejected'),
+    )
+    if (settled && !(await wasSeen(sessionId, settled.toolCallId))) {
+      const row = liveClaim(before, settled.token)
+      if (row) await raise(row, nothingToRun(settled.toolCallId))
+      throw nothingToRun(settled.toolCallId)
+    }
+    const outcome = await database.transact(sessionId, 'strict', (session) => saveSnapshot(session, request))
+    if (outcome.kind === 'settled' || outcome.kind === 'recorded') running.drop(outcome.claim.claimId)
+    return outcome.kind === 'settled' || outcome.kind === 'stored'
+  }
+
+  async function wasSeen(sessionId: string, toolCallId: string): Promise<boolean> {
+    const seen = await calls.see(sessionId, toolCallId, (call) => call === 'complete' || call === 'error', CALL_WAIT_MS)
+    return seen === 'complete' || seen === 'error' || seen === 'unknown'
+  }
+
+  async function raise(row: ClaimRow, error: RejoinError): Promise<void> {
+    const problem = { code: error.code, message: error.message, retryable: false, at: environment.now() }
+    await database.transact(row.sessionId, 'strict', (session) => raiseAttention(session, row.claimId, problem))
+    running.drop(row.claimId)
+  }
+
+  async function takeTurn(
+    request: SaveRequest,
+    { turnId, expiresAt, incarnation }: Extract<SaveOutcome, { kind: 'needs-lease' }>,
+    signal?: AbortSignal,
+  ): Promise<boolean> {
+    const { sessionId } = request.snapshot
+    const leaseMs = Math.max(1, Math.round(expiresAt - options.now()))
+    const answer =
+      authority.via() === 'server'
+        ? await authority.takeTurn({ sessionId, incarnation, turnId, leaseMs }, signal)
+        : 'unreachable'
+    const lease =
+      answer === 'unreachable' ? { granted: true } : { granted: answer.granted, lease: answer.lease ?? undefined }
+    const outcome = await database.transact(sessionId, 'relaxed', (session) =>
+      saveSnapshot(session, { ...request, lease, newIncarnation: incarnation }),
+    )
+    if (outcome.kind === 'stored') incarnations.set(sessionId, outcome.incarnation)
+    return outcome.kind === 'stored'
+  }
+
+  /** Rule R10: what upstream's queue sends right after a rejected claim stands for a click that it no longer shows. */
+  async function refuseLeftover(sessionId: string): Promise<false> {
+    await database.transact(sessionId, 'relaxed', ({ row }) => {
+      if (!row?.local) return { result: undefined }
+      const local = { ...row.local, cursor: row.local.cursor + 1 }
+      return { change: { row: { ...row, local } }, result: undefined }
+    })
+    return false
+  }
+
+  function queued({ snapshot: { sessionId }, expectedCursor }: SaveRequest): RejoinError {
+    leftovers.set(sessionId, expectedCursor)
+    environment.timers.setTimeout(() => leftovers.delete(sessionId), 0)
+    return new RejoinError('claim-queued', 'The decision waits for the server.', {
+      hint: 'It is kept on this device and sent when there is a connection; rejoin.claims shows it.',
+    })
+  }
+
+  function requireOpen(signal: AbortSignal | undefined): void {
+    if (lifetime.aborted) throw new RejoinError('closed', 'This Rejoin is closed.')
+    signal?.throwIfAborted()
+  }
+}
+
+/** Settlements are committed strictly; a relaxed transaction hands them back unwritten. */
+function plainOnly(
+  decided: Decided<SaveOutcome>,
+): Decided<Exclude<SaveOutcome, { kind: 'settled' | 'recorded' }> | { kind: 'settle' }> {
+  const { result } = decided
+  if (result.kind === 'settled' || result.kind === 'recorded') return { result: { kind: 'settle' } }
+  return { ...decided, result }
+}
+
+function nothingToRun(toolCallId: string): RejoinError {
+  return new RejoinError('nothing-to-run', `No tool call ${toolCallId} waits for a decision on this device.`, {
+    hint: 'Its message may not have arrived yet; nothing was claimed and nothing ran.',
+  })
+}
+
+function requireSessionId(sessionId: string): void {
+  if (!isSafeId(sessionId)) {
+    throw new RejoinError('snapshot-invalid', 'A session id has 1 to 128 characters of A-Z a-z 0-9 . _ : and -.')
+  }
+}

@@ -1,0 +1,60 @@
+import { createObservableValue, type Observable } from '../core/observable-value.ts'
+import type { Common } from '../protocol/answer-fields.ts'
+import type { Reply } from './http-client.ts'
+
+export type ConnectionState =
+  /** There is no server. */
+  | { readonly state: 'none' }
+  | { readonly state: 'connecting' }
+  | { readonly state: 'online' }
+  | { readonly state: 'offline'; readonly reason: string }
+  /** The access token was refused; nothing is retried until there is another. */
+  | { readonly state: 'needs-auth'; readonly reason: string }
+  /** The server is not the one that this account syncs with; nothing is sent to it. */
+  | { readonly state: 'error'; readonly reason: string }
+
+export interface Connection extends Observable<ConnectionState> {
+  readonly set: (next: ConnectionState) => void
+  /** Learns from a reply whether the server is there, and hands it on. */
+  readonly hear: <T>(reply: Reply<T>) => Reply<T>
+}
+
+export function createConnection(initial: ConnectionState): Connection {
+  const value = createObservableValue<ConnectionState>(initial)
+  const set = (next: ConnectionState) => {
+    const before = value.get()
+    if (before.state === next.state && reasonOf(before) === reasonOf(next)) return
+    value.set(next)
+  }
+  return {
+    get: value.get,
+    subscribe: value.subscribe,
+    set,
+    hear(reply) {
+      if (value.get().state === 'error') return reply
+      if (reply.kind === 'unreachable') set({ state: 'offline', reason: reply.reason })
+      else if (reply.kind === 'problem' && reply.status === 401) {
+        set({ state: 'needs-auth', reason: reply.problem.message })
+      } else set({ state: 'online' })
+      return reply
+    },
+  }
+}
+
+/** Why this server is not the one to sync with, or nothing. */
+export function refuseServer(
+  answer: Common,
+  expected: { readonly account: string; readonly serverId?: string | undefined },
+): string | undefined {
+  if (answer.account !== expected.account) {
+    return `The server answers for account ${answer.account}, not ${expected.account}: check the access token.`
+  }
+  if (expected.serverId !== undefined && answer.server !== expected.serverId) {
+    return `This device syncs with server ${expected.serverId}, but ${answer.server} answered: check the URL, or use another realm.`
+  }
+  return undefined
+}
+
+function reasonOf(state: ConnectionState): string | undefined {
+  return 'reason' in state ? state.reason : undefined
+}

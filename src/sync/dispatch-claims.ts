@@ -1,0 +1,105 @@
+import { acceptClaimAnswer, markTold, refuseClaim, releaseClaim, sendClaim } from '../core/claim-lifecycle.ts'
+import { isUndelivered } from '../core/claim-rows.ts'
+import type { ClaimRow, DeviceSession } from '../core/device-session.ts'
+import type { ClaimAnswer, PutClaim } from '../protocol/put-claim.ts'
+import type { RemoteChanges } from './apply-remote.ts'
+import type { SyncContext } from './sync-context.ts'
+
+/** A claim inside a save waits this long for its answer, rule K10. */
+export const CLAIM_TIMEOUT_MS = 5000
+
+export interface ClaimDispatch {
+  /** Sends what is queued, asks again what was not answered, tells what was settled. False: the server is out of reach. */
+  readonly dispatch: (sessionId: string) => Promise<boolean>
+  /** One round trip for a row that is `sent`. */
+  readonly ask: (row: ClaimRow, signal?: AbortSignal) => Promise<ClaimAnswer | 'unreachable'>
+  readonly release: (row: ClaimRow, note: string) => Promise<ClaimAnswer | 'unreachable'>
+}
+
+/** Carries this device's decisions to the server, rules K3, K4 and K6. Asking twice is harmless: the `claimId` is the same. */
+export function createClaimDispatch(context: SyncContext, remote: RemoteChanges): ClaimDispatch {
+  const { database, client, connection, running } = context
+  return { dispatch, ask, release }
+
+  async function dispatch(sessionId: string): Promise<boolean> {
+    const session = await database.read(sessionId)
+    for (const claim of session.claims) {
+      if (claim.state === 'settled' && !claim.own && claim.told) continue
+      const settled = claim.state === 'settled' && !claim.told
+      if (claim.own ? isUndelivered(session, claim) : claim.state === 'waiting' || claim.state === 'sent') {
+        if (!(await deliver(claim))) return false
+      }
+      if (settled && !(await tell(claim))) return false
+    }
+    return true
+  }
+
+  async function deliver(claim: ClaimRow): Promise<boolean> {
+    const { sessionId, claimId } = claim
+    // A save that waits for this answer holds the lock: the answer is its to take.
+    if (claim.state === 'sent' && (await running.isHeld(claimId))) return true
+    const sent = await database.transact(sessionId, 'strict', (session) => sendClaim(session, claimId))
+    if (!sent) return true
+    const answer = await ask(sent)
+    if (answer === 'unreachable') return false
+    await database.transact(sessionId, 'strict', (session) => acceptClaimAnswer(session, claimId, answer, undefined))
+    await remote.receive(sessionId, answer)
+    return true
+  }
+
+  async function ask(row: ClaimRow, signal?: AbortSignal): Promise<ClaimAnswer | 'unreachable'> {
+    const session = (await database.read(row.sessionId)).row
+    const body: PutClaim = {
+      op: 'claim',
+      incarnation: session?.incarnation ?? row.incarnation,
+      claimId: row.claimId,
+      want: row.want,
+      confirmation: row.confirmation,
+      leftIn: session?.left[row.token] ?? null,
+    }
+    return put(row, body, signal)
+  }
+
+  async function tell(claim: ClaimRow): Promise<boolean> {
+    const { sessionId, claimId, outcome } = claim
+    if (!outcome) return true
+    const { row } = await database.read(sessionId)
+    const incarnation = row?.incarnation ?? claim.incarnation
+    const answer = await put(claim, { op: 'settle', incarnation, claimId, attempt: claim.attempt, outcome })
+    if (answer === 'unreachable') return false
+    await database.transact(sessionId, 'strict', (session) => markTold(session, claimId, answer))
+    await remote.receive(sessionId, answer)
+    return true
+  }
+
+  async function release(row: ClaimRow, note: string): Promise<ClaimAnswer | 'unreachable'> {
+    const session = (await database.read(row.sessionId)).row
+    const incarnation = session?.incarnation ?? row.incarnation
+    const answer = await put(row, { op: 'release', incarnation, claimId: row.claimId, attempt: row.attempt, note })
+    if (answer === 'unreachable') return answer
+    await database.transact(row.sessionId, 'strict', (each) => releaseClaim(each, row.claimId, answer))
+    await remote.receive(row.sessionId, answer)
+    return answer
+  }
+
+  async function put(row: ClaimRow, body: PutClaim, signal?: AbortSignal): Promise<ClaimAnswer | 'unreachable'> {
+    const options = { timeoutMs: CLAIM_TIMEOUT_MS, signal }
+    const reply = connection.hear(await client.putClaim(row.sessionId, row.token, body, options))
+    if (reply.kind === 'answer') return (await remote.hear(reply.body)) ? reply.body : 'unreachable'
+    if (reply.kind === 'problem' && reply.current) await remote.receive(row.sessionId, reply.current)
+    if (reply.kind !== 'problem') return 'unreachable'
+    const { status, problem } = reply
+    if (status === 410) await remote.deleted(row.sessionId)
+    else if (!problem.retryable && status !== 401 && !reply.current) {
+      await database.transact(row.sessionId, 'strict', (session) => refuseClaim(session, row.claimId, problem))
+    }
+    return 'unreachable'
+  }
+}
+
+/** True if the session has decisions that the server has not heard of, or has not answered. */
+export function hasUnsentClaims(session: DeviceSession): boolean {
+  return session.claims.some(
+    (claim) => claim.state === 'waiting' || claim.state === 'sent' || isUndelivered(session, claim),
+  )
+}

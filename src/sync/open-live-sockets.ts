@@ -1,0 +1,43 @@
+import type { Environment } from '../core/environment.ts'
+import type { AccessToken } from './http-client.ts'
+import type { Documents } from './documents.ts'
+import type { LiveSockets, SocketEvents } from './live-sockets.ts'
+import { openLiveSocket, type LiveSocket } from './live-socket.ts'
+
+export interface LiveSocketsOptions extends SocketEvents {
+  readonly serverUrl: string
+  readonly device: string
+  readonly token: AccessToken
+  readonly documents: Documents
+  /** The last server position stored, and whether the server knows the session under its incarnation. */
+  readonly position: (sessionId: string) => Promise<{ readonly pulled: number } | undefined>
+  readonly environment: Environment
+  readonly onError: (error: unknown) => void
+}
+
+export function openLiveSockets(options: LiveSocketsOptions): LiveSockets {
+  const sockets = new Map<string, LiveSocket>()
+  let closed = false
+  return {
+    mark: async (sessionId) => (await sockets.get(sessionId)?.mark()) ?? false,
+    follow(sessionIds) {
+      if (closed) return
+      for (const [sessionId, socket] of sockets) {
+        if (sessionIds.has(sessionId)) continue
+        socket.close()
+        sockets.delete(sessionId)
+      }
+      for (const sessionId of sessionIds) {
+        if (!sockets.has(sessionId)) sockets.set(sessionId, openLiveSocket(sessionId, options))
+      }
+    },
+    retryNow() {
+      for (const socket of sockets.values()) socket.retryNow()
+    },
+    close() {
+      closed = true
+      for (const socket of sockets.values()) socket.close()
+      sockets.clear()
+    },
+  }
+}
