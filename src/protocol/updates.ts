@@ -29,6 +29,13 @@ export interface PostUpdatesAnswer extends Common {
   readonly head: number
 }
 
+export const UpdatesGapSchema = z.object({ stateVector: Base64 })
+
+/** Beside the problem of a 409 `gap`: a Yjs state vector, base64. What the log lacks follows it; nothing was stored. */
+export interface UpdatesGap {
+  readonly stateVector: string
+}
+
 export const GetUpdatesAnswerSchema = z.object({
   ...commonFields,
   incarnation: IncarnationSchema,
