@@ -11,7 +11,7 @@ export const MAX_TERMINAL_TURNS = 64
 
 const SafeInteger = z.number().check(z.refine(Number.isSafeInteger))
 const NonNegative = SafeInteger.check(z.gte(0))
-const StateName = z.string().check(z.minLength(1), z.maxLength(128))
+export const StateName = z.string().check(z.minLength(1), z.maxLength(128))
 
 export const ConfirmationStatus = z.enum([
   'pending',

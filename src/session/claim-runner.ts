@@ -1,0 +1,41 @@
+import type { ClaimHandler, LiveClaims } from '../contract/live-session-storage.ts'
+import { type ChatToConfirm, runDecision, waits } from './run-decision.ts'
+
+export interface ClaimRunnerOptions {
+  readonly sessionId: string
+  readonly claims: LiveClaims
+  readonly lifetime: AbortSignal
+}
+
+/**
+ * Runs the claims of a session that were queued and won later, in one of the session's chats. Returns how to add a
+ * chat; the storage hands claims to this page only while there is one.
+ */
+export function createClaimRunner(options: ClaimRunnerOptions): (chat: ChatToConfirm, signal?: AbortSignal) => void {
+  const { sessionId, claims, lifetime } = options
+  const chats = new Set<ChatToConfirm>()
+  let stop: (() => void) | undefined
+
+  const run: ClaimHandler = async ({ toolCallId, want }) => {
+    const newestFirst = [...chats].reverse()
+    // A chat that was made and never shown, as React's strict mode makes them, does not have the call.
+    const chat =
+      newestFirst.find((each) => waits(each, toolCallId) === true) ??
+      newestFirst.find((each) => waits(each, toolCallId) === undefined || want === 'expiring')
+    return chat ? runDecision(chat, { toolCallId, want }) : 'nothing-to-run'
+  }
+
+  function remove(chat: ChatToConfirm): void {
+    chats.delete(chat)
+    if (chats.size > 0) return
+    stop?.()
+    stop = undefined
+  }
+
+  return (chat, signal = lifetime) => {
+    if (lifetime.aborted || signal.aborted) return
+    chats.add(chat)
+    stop ??= claims.run(sessionId, run)
+    for (const each of new Set([signal, lifetime])) each.addEventListener('abort', () => remove(chat), { once: true })
+  }
+}

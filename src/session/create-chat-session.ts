@@ -1,0 +1,173 @@
+import type { AdapterFactory, AdapterRequest, StreamSource } from '../contract/chat.ts'
+import { decodeSnapshot } from '../contract/decode-snapshot.ts'
+import type { LiveSessionStorage } from '../contract/live-session-storage.ts'
+import { isSafeId } from '../contract/safe-id.ts'
+import { MAX_TERMINAL_TURNS, type Snapshot } from '../contract/session-snapshot.ts'
+import { deepEqual } from '../core/same-content.ts'
+import { RejoinError } from '../errors.ts'
+import type { ActionConfirmation } from './action-confirmation.ts'
+import type { ChatSession } from './chat-session.ts'
+import { createClaimRunner } from './claim-runner.ts'
+import { ConfigError } from './config-error.ts'
+import { createCoordinator } from './confirmation-coordinator.ts'
+import { type ConversationSnapshot, compileConversation, describeState, type TurnTrace } from './conversation.ts'
+import { type ChatDefinition, identityOf } from './definition.ts'
+import { answerStream, failedRouteStream } from './deterministic-stream.ts'
+import { dispatchTurn } from './dispatch-turn.ts'
+import { incompatibility } from './incompatibility.ts'
+import { createListeners } from './listeners.ts'
+import { newId as randomId } from './new-id.ts'
+import { createSessionConfirmations } from './session-confirmations.ts'
+import { SessionConflictError } from './session-conflict-error.ts'
+import { createSessionLedger, RETRIES } from './session-ledger.ts'
+import type { SessionIdentity } from './snapshot-draft.ts'
+import { hostSource, wrapChat } from './wrap-chat.ts'
+
+export interface ChatSessionOptions {
+  /** A SafeId. Default: the snapshot's, else `<definition id>:<an id that nobody else makes>`. */
+  readonly sessionId?: string
+  /** Where to go on from; the session counts as stored at its cursor. */
+  readonly snapshot?: Snapshot
+  /** Absent: the session lives in memory. */
+  readonly storage?: LiveSessionStorage
+  /** Default: the storage's clock, else this device's. */
+  readonly now?: () => Date
+  /** Ends the session: nothing is watched or saved afterwards. */
+  readonly signal?: AbortSignal
+  /** Called after the confirmations changed in storage, by whomever. What it throws is ignored. */
+  readonly onConfirmationChange?: (records: readonly ActionConfirmation[]) => void | Promise<void>
+  /** Makes the ids of session and confirmations. */
+  readonly newId?: () => string
+}
+
+/**
+ * A session with progress of its own. It does not read the storage first: if the session exists there, the first save
+ * is a conflict. Use `resumeChatSession` for what may be stored.
+ *
+ * @throws ConfigError for a definition, an id or a snapshot that cannot work.
+ */
+export function createChatSession(definition: ChatDefinition, options: ChatSessionOptions = {}): ChatSession {
+  const { storage, signal, onConfirmationChange, newId = randomId } = options
+  const machine = definition.conversation && compileConversation(definition.conversation)
+  const snapshot = options.snapshot && checked(options.snapshot)
+  const identity = sessionIdentity(definition, options.sessionId ?? snapshot?.sessionId, newId)
+  const { sessionId } = identity
+  const mismatch = snapshot && incompatibility(identity, machine, snapshot)
+  if (mismatch) throw new ConfigError(mismatch, { hint: 'Resume a session with the definition that stored it.' })
+
+  const now = options.now ?? (storage?.now ? () => new Date(storage.now?.() ?? Date.now()) : () => new Date())
+  const listeners = createListeners()
+  const ledger = createSessionLedger({ identity, machine, snapshot, storage, now, signal })
+  const records = createSessionConfirmations({ sessionId, ledger, storage, onChange: listeners.call })
+  const addRunner =
+    storage?.claims && createClaimRunner({ sessionId, claims: storage.claims, lifetime: ledger.lifetime })
+
+  let known = ledger.stored()?.confirmations
+  ledger.subscribe(() => {
+    const before = known
+    known = ledger.stored()?.confirmations
+    if (!deepEqual(known ?? [], before ?? [])) tell(onConfirmationChange, records.get())
+    listeners.call()
+  })
+  const stopHearing = storage?.claims?.subscribe(listeners.call)
+  if (stopHearing) ledger.lifetime.addEventListener('abort', stopHearing, { once: true })
+
+  let described: ConversationSnapshot | undefined
+  function getConversationSnapshot(): ConversationSnapshot | undefined {
+    const progress = ledger.progress()
+    if (!machine || !progress) return undefined
+    if (described?.state !== progress.state) described = describeState(machine, progress.state)
+    return described
+  }
+
+  function createSource(adapter: AdapterFactory, request: AdapterRequest): StreamSource {
+    const progress = ledger.progress()
+    if (!machine || !progress) return hostSource(adapter, request, sessionId)
+    const { progress: next, outcome } = dispatchTurn(machine, progress, request.messages, sessionId)
+    ledger.advance(next)
+    if (outcome.kind === 'failed') return failedRouteStream()
+    tell<TurnTrace>(definition.conversation?.onTrace, outcome.trace)
+    return outcome.kind === 'answered' ? answerStream(outcome.content) : hostSource(adapter, request, sessionId)
+  }
+
+  const updateChat: ChatSession['updateChat'] = (chat) => wrapChat(chat, createSource)
+
+  async function claimTurn(turnId: string, leaseMs: number, turnSignal?: AbortSignal): Promise<boolean> {
+    if (!isSafeId(turnId) || !Number.isSafeInteger(leaseMs) || leaseMs <= 0) {
+      throw new ConfigError('The turn claim is invalid.', {
+        hint: 'Give a SafeId and a positive number of milliseconds.',
+      })
+    }
+    let claimed = false
+    await ledger.change(
+      (draft, attempt) => {
+        const at = now().getTime()
+        claimed =
+          !draft.terminalTurns.some((turn) => turn.turnId === turnId) &&
+          !(draft.activeTurn && draft.activeTurn.expiresAt > at)
+        if (claimed) return { ...draft, activeTurn: { turnId, expiresAt: at + leaseMs } }
+        if (attempt > 0) throw new SessionConflictError()
+        return undefined
+      },
+      // Whoever judges the lease may refuse it while nothing shows in the snapshot; asking once more is enough.
+      { signal: turnSignal, retries: 1 },
+    )
+    return claimed
+  }
+
+  return {
+    ...identity,
+    chat: updateChat(definition.chat),
+    updateChat,
+    getConversationSnapshot,
+    createConfirmation({ signal: chatSignal, ...coordinator }) {
+      addRunner?.(coordinator.chat, chatSignal)
+      return createCoordinator({ now: () => now().getTime(), createId: newId, ...coordinator, sessionId, records })
+    },
+    getConfirmations: records.get,
+    persist: (persistSignal) => ledger.change((draft) => draft, { signal: persistSignal }),
+    getCursor: () => ledger.stored()?.cursor ?? 0,
+    claimTurn,
+    releaseTurn: (turnId, outcome, turnSignal) =>
+      ledger.change(
+        ({ activeTurn, terminalTurns, ...draft }) => {
+          if (activeTurn?.turnId !== turnId) return undefined
+          const others = terminalTurns.filter((turn) => turn.turnId !== turnId)
+          return { ...draft, terminalTurns: [...others, { turnId, outcome }].slice(-MAX_TERMINAL_TURNS) }
+        },
+        { signal: turnSignal, retries: RETRIES },
+      ),
+    getProblem: ledger.problem,
+    subscribe: listeners.add,
+    close: () => ledger.end(new RejoinError('closed', 'The session is closed.', { hint: 'Resume it to go on.' })),
+  }
+}
+
+function sessionIdentity(definition: ChatDefinition, wanted: string | undefined, newId: () => string): SessionIdentity {
+  const identity = identityOf(definition)
+  const sessionId = wanted ?? defaultSessionId(definition.id, newId())
+  if (!isSafeId(sessionId)) {
+    throw new ConfigError(`The session id "${sessionId}" is not 1 to 128 letters, digits or . _ : -`)
+  }
+  return { sessionId, ...identity }
+}
+
+/** The definition's id is for people who look at a list of sessions; it gives way where both are too long. */
+function defaultSessionId(definitionId: string, id: string): string {
+  return `${definitionId.slice(0, 127 - id.length)}:${id}`
+}
+
+function checked(snapshot: Snapshot): Snapshot {
+  const decoded = decodeSnapshot(snapshot)
+  if (decoded.ok) return decoded.snapshot
+  throw new ConfigError(decoded.diagnostic.message, { hint: 'Give the snapshot as it was stored.' })
+}
+
+/** Observers are told and otherwise left alone: neither a throw nor a rejection of theirs goes anywhere. */
+function tell<T>(observer: ((value: T) => void | Promise<void>) | undefined, value: T): void {
+  try {
+    Promise.resolve(observer?.(value)).catch(() => undefined)
+  } catch {
+    // See above.
+  }
+}
