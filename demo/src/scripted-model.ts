@@ -1,0 +1,55 @@
+import type { AdapterFactory, Message } from '@agentskit/core'
+
+/** A model without a key and without a network: the same words for the same message, one token after the other. */
+export function createScriptedModel({ tokenMs }: { readonly tokenMs: number }): AdapterFactory {
+  return {
+    createSource: ({ messages }) => {
+      const stopped = new AbortController()
+      return {
+        stream: async function* () {
+          for (const token of tokensOf(answerTo(messages))) {
+            await pause(tokenMs, stopped.signal)
+            if (stopped.signal.aborted) return
+            yield { type: 'text', content: token }
+          }
+          yield { type: 'done' }
+        },
+        abort: () => stopped.abort(),
+      }
+    },
+  }
+}
+
+/** What the model says; exported, so that a test knows the words. */
+export function answerTo(messages: readonly Message[]): string {
+  const last = messages.at(-1)
+  if (last?.role === 'tool') {
+    return last.content.startsWith('Refunded')
+      ? `${last.content} That was the whole of it: one decision, one refund.`
+      : 'All right, nothing was refunded.'
+  }
+  const asked = messages.findLast((message) => message.role === 'user')?.content ?? ''
+  return (
+    `You wrote “${asked}”. I am a scripted model, so I say the same to everybody, word by word. ` +
+    'While I do, reload the page or look at the other device: what I have said so far is already there. ' +
+    'Commands such as /help never reach me.'
+  )
+}
+
+/** Words with the space that follows them: joined, they are the text again. */
+export function tokensOf(text: string): readonly string[] {
+  return text.match(/\S+\s*/gu) ?? []
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) return resolve()
+    const timer = setTimeout(done, ms)
+    signal.addEventListener('abort', done)
+    function done() {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', done)
+      resolve()
+    }
+  })
+}

@@ -1,0 +1,15 @@
+import { fileURLToPath } from 'node:url'
+import { defineConfig } from 'vite'
+import { aliases } from '../vite.aliases.ts'
+
+/** The page of the demo, into `demo/dist`. */
+export default defineConfig({
+  root: fileURLToPath(new URL('.', import.meta.url)),
+  resolve: { alias: aliases(), dedupe: ['yjs', 'react', 'react-dom'] },
+  build: {
+    target: 'es2023',
+    emptyOutDir: true,
+    // Every browser that the page runs in has it, and the polyfill would be one more script.
+    modulePreload: { polyfill: false },
+  },
+})

@@ -1,0 +1,8 @@
+export type { Readable } from './readable.ts'
+export { useAttention } from './use-attention.ts'
+export { useClaims } from './use-claims.ts'
+export { useConfirmations } from './use-confirmations.ts'
+export { useMessages } from './use-messages.ts'
+export { useReadable } from './use-readable.ts'
+export { useRejoinStatus } from './use-rejoin-status.ts'
+export { useSessions } from './use-sessions.ts'
