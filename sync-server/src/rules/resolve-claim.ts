@@ -1,0 +1,157 @@
+import { isWant, outcomeOf } from '../../../src/protocol/claim-status.ts'
+import type { PutClaim } from '../../../src/protocol/put-claim.ts'
+import { type ClaimOutcome, isHolder, viewOf } from './claim-reply.ts'
+import { restored } from './grant-claim.ts'
+import { moveToken } from './move-token.ts'
+import type { Objection } from './reply.ts'
+import { claimView } from './session-answer.ts'
+import type { ClaimRecord, Evidence, RuleContext, SessionState } from './session-state.ts'
+
+export type ResolveRequest = Exclude<PutClaim, { readonly op: 'claim' }>
+
+/** What happens to a claim after it was given: settled, released, asserted after a restore, or moved on by a person. */
+export function resolveClaim(
+  state: SessionState,
+  token: string,
+  request: ResolveRequest,
+  context: RuleContext,
+): ClaimOutcome {
+  const row = state.claims.get(token)
+  if (!row) {
+    const objection: Objection = {
+      code: 'claim-missing',
+      message: 'The server knows no claim of this token.',
+      hint: 'Send the claim again first.',
+    }
+    return { result: 'refused', claim: viewOf(state, token), objection }
+  }
+  switch (request.op) {
+    case 'settle':
+      return settle(state, row, request, context)
+    case 'release':
+      return release(state, row, request, context)
+    case 'assert':
+      return assertClaim(state, row, request, context)
+    case 'take-over':
+      return takeOver(state, row, request, context)
+    case 'clear-doubt':
+      return clearDoubt(state, row, request, context)
+  }
+}
+
+type Settlement = Extract<ResolveRequest, { readonly op: 'settle' }>
+
+/** Which attempt of which claim somebody speaks of. */
+interface Statement {
+  readonly claimId: string
+  readonly attempt: number
+  readonly note?: string | undefined
+}
+
+/** Recorded once; told again, it is recorded already. Of an attempt that ended otherwise it stays as evidence. */
+function settle(state: SessionState, row: ClaimRecord, request: Settlement, context: RuleContext): ClaimOutcome {
+  if (!holdsAttempt(row, request, context)) return keepLateSettlement(row, request, context)
+  if (row.status === request.outcome) return { result: 'recorded', claim: claimView(row) }
+  if (!isWant(row.status) || outcomeOf(row.status) !== request.outcome) {
+    const objection: Objection = { code: 'conflict', message: `It cannot end ${request.outcome} from ${row.status}.` }
+    return { result: 'refused', claim: claimView(row), objection }
+  }
+  const settled = withStatus({ ...row, doubt: false, settledAt: context.now }, request.outcome)
+  return recorded(state, settled, request.claimId, context)
+}
+
+function keepLateSettlement(row: ClaimRecord, request: Settlement, context: RuleContext): ClaimOutcome {
+  const { claimId, attempt } = request
+  const same = row.evidence.filter((it) => it.claimId === claimId && it.attempt === attempt)
+  const ended = same.some((it) => it.how === 'released' || it.how === 'taken-over')
+  if (!ended || same.some((it) => it.how === 'late-settlement')) return lost(row)
+  const late = addEvidence(row, 'late-settlement', request, context)
+  return { result: 'lost', claim: claimView(late), change: { claims: [late] } }
+}
+
+/** The holder says that nothing ran: the token is pending again, for whoever comes first. */
+function release(state: SessionState, row: ClaimRecord, request: Statement, context: RuleContext): ClaimOutcome {
+  if (hasEvidence(row, 'released', request)) return { result: 'recorded', claim: claimView(row) }
+  if (!holdsAttempt(row, request, context) || !isWant(row.status)) return lost(row)
+  return recorded(state, nextAttempt(addEvidence(row, 'released', request, context)), request.claimId, context)
+}
+
+/** After a restore the holder says that it still holds the claim, or did run it. */
+function assertClaim(state: SessionState, row: ClaimRecord, request: Statement, context: RuleContext): ClaimOutcome {
+  if (!row.doubt) {
+    return holdsAttempt(row, request, context) ? { result: 'recorded', claim: claimView(row) } : lost(row)
+  }
+  const free = row.claimId === undefined && isWant(row.status)
+  if (row.attempt !== request.attempt || !(free || isHolder(row, request.claimId, context))) return lost(row)
+  const { device, label, sub, now } = context
+  const held: ClaimRecord = { ...row, claimId: request.claimId, device, label, sub, at: row.at ?? now, doubt: false }
+  return recorded(state, addEvidence(held, 'asserted', request, context), request.claimId, context)
+}
+
+/** A person on another device ends an attempt that seems to go nowhere, on record: the decision is asked again. */
+function takeOver(state: SessionState, row: ClaimRecord, request: Statement, context: RuleContext): ClaimOutcome {
+  if (endedBy(row, 'taken-over', request.attempt, context)) return { result: 'recorded', claim: claimView(row) }
+  if (row.doubt) return { result: 'refused', claim: claimView(row), objection: restored }
+  const { claimId } = row
+  if (claimId === undefined || row.attempt !== request.attempt || !isWant(row.status)) return lost(row)
+  const ended = addEvidence(row, 'taken-over', { ...request, claimId }, context)
+  return recorded(state, nextAttempt(ended), request.claimId, context)
+}
+
+/** A person has looked and says that the token may be decided, though a restore lost what became of it. */
+function clearDoubt(state: SessionState, row: ClaimRecord, request: Statement, context: RuleContext): ClaimOutcome {
+  if (endedBy(row, 'released', request.attempt, context)) return { result: 'recorded', claim: claimView(row) }
+  if (!row.doubt || row.attempt !== request.attempt) return lost(row)
+  const cleared = addEvidence(row, 'released', { ...request, claimId: row.claimId ?? 'server' }, context)
+  return recorded(state, nextAttempt(cleared), request.claimId, context)
+}
+
+function recorded(state: SessionState, claim: ClaimRecord, writer: string, context: RuleContext): ClaimOutcome {
+  return { result: 'recorded', claim: claimView(claim), change: moveToken(state, claim, writer, context) }
+}
+
+function lost(row: ClaimRecord): ClaimOutcome {
+  return { result: 'lost', claim: claimView(row) }
+}
+
+function holdsAttempt(row: ClaimRecord, request: Statement, context: RuleContext): boolean {
+  return isHolder(row, request.claimId, context) && row.attempt === request.attempt
+}
+
+/** Pending once more, held by nobody. */
+function nextAttempt({ token, attempt, incarnation, toolCallId, confirmation, evidence }: ClaimRecord): ClaimRecord {
+  const status = 'pending'
+  return {
+    token,
+    status,
+    attempt: attempt + 1,
+    doubt: false,
+    incarnation,
+    toolCallId,
+    confirmation: { ...confirmation, status },
+    evidence,
+  }
+}
+
+function withStatus(row: ClaimRecord, status: ClaimRecord['status']): ClaimRecord {
+  return { ...row, status, confirmation: { ...row.confirmation, status } }
+}
+
+function addEvidence(
+  row: ClaimRecord,
+  how: Evidence['how'],
+  { claimId, attempt, note }: Statement,
+  { device, sub, now }: RuleContext,
+): ClaimRecord {
+  const entry: Evidence = { attempt, claimId, device, sub, at: now, how, ...(note !== undefined && { note }) }
+  return { ...row, evidence: [...row.evidence, entry] }
+}
+
+function hasEvidence(row: ClaimRecord, how: Evidence['how'], request: Statement): boolean {
+  return row.evidence.some((it) => it.how === how && it.claimId === request.claimId && it.attempt === request.attempt)
+}
+
+/** True if this device said so already: its answer was lost. */
+function endedBy(row: ClaimRecord, how: Evidence['how'], attempt: number, { device }: RuleContext): boolean {
+  return row.evidence.some((it) => it.how === how && it.attempt === attempt && it.device === device)
+}
