@@ -30,7 +30,7 @@ export type Signal =
 
 const KINDS = ['hello', 'welcome', 'mark', 'marked', 'changed'] as const
 
-export function encodeSignal(signal: Signal): Uint8Array {
+export function encodeSignal(signal: Signal): Uint8Array<ArrayBuffer> {
   const encoder = encoding.createEncoder()
   encoding.writeVarUint(encoder, SIGNAL_FRAME)
   encoding.writeVarUint(encoder, KINDS.indexOf(signal.kind))

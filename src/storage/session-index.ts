@@ -49,7 +49,7 @@ export function createSessionIndex(
     ready,
     async settled() {
       await ready
-      while (refreshing) await refreshing
+      while (refreshing !== undefined) await refreshing
     },
   }
 

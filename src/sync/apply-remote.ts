@@ -28,7 +28,13 @@ export interface RemoteChanges {
 export function createRemoteChanges(context: SyncContext): RemoteChanges {
   const { database, documents, client, connection, environment, index } = context
   const order = new Map<string, Promise<unknown>>()
-  return { receive: (sessionId, answer) => inOrder(sessionId, () => receive(sessionId, answer)), pull, hear, deleted, holdsBack }
+  return {
+    receive: (sessionId, answer) => inOrder(sessionId, () => receive(sessionId, answer)),
+    pull,
+    hear,
+    deleted,
+    holdsBack,
+  }
 
   async function receive(sessionId: string, answer: SessionAnswer): Promise<AppliedAnswer | undefined> {
     if (!(await hear(answer))) return undefined

@@ -107,7 +107,15 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
       call({ path: paths.updatesSince(sessionId, since, incarnation), schema: GetUpdatesAnswerSchema, signal }),
   }
 
-  async function call<T>({ method = 'GET', path, body, headers, schema, signal, timeoutMs }: Call<T>): Promise<Reply<T>> {
+  async function call<T>({
+    method = 'GET',
+    path,
+    body,
+    headers,
+    schema,
+    signal,
+    timeoutMs,
+  }: Call<T>): Promise<Reply<T>> {
     const bound = new AbortController()
     const timer = options.timers.setTimeout(() => bound.abort(new Error('timed out')), timeoutMs ?? TIMEOUT_MS)
     const signals = [bound.signal, options.signal, ...(signal ? [signal] : [])]

@@ -2,16 +2,17 @@ import * as decoding from 'lib0/decoding'
 import { Awareness } from 'y-protocols/awareness'
 import { WebsocketProvider } from 'y-websocket'
 import type { OpenDocument } from '../messages/open-document.ts'
+import { PROTOCOL_VERSION } from '../protocol/answer-fields.ts'
 import { isPermanentClose } from '../protocol/close-codes.ts'
 import { BEARER_PREFIX, paths, roomName, SUBPROTOCOL } from '../protocol/paths.ts'
-import { PROTOCOL_VERSION } from '../protocol/answer-fields.ts'
-import { decodeSignal, encodeSignal, type Signal, SIGNAL_FRAME } from '../protocol/signal.ts'
+import { decodeSignal, encodeSignal, SIGNAL_FRAME, type Signal } from '../protocol/signal.ts'
 import { createBackOff } from './back-off.ts'
 import type { LiveSocketsOptions } from './open-live-sockets.ts'
 
 export interface LiveSocket {
   /** See `LiveSockets.mark`. */
   readonly mark: () => Promise<boolean>
+  /** Connects at once, if it is not connected. */
   readonly retryNow: () => void
   readonly close: () => void
 }
@@ -90,8 +91,12 @@ export function openLiveSocket(sessionId: string, options: LiveSocketsOptions): 
 
   async function connect(): Promise<void> {
     if (!open || closed) return
+    const position = await options.position(sessionId)
+    // The server makes a session at its first update, snapshot or claim; until then there is no room to join.
+    if (!position?.confirmed) return
     const token = typeof options.token === 'function' ? await options.token() : options.token
-    if (closed || !open) return
+    if (closed || !open || open.provider.wsconnected || open.provider.wsconnecting) return
+    open.provider.roomname = roomName(sessionId, open.document.incarnation)
     open.provider.protocols = token === undefined ? [SUBPROTOCOL] : [SUBPROTOCOL, BEARER_PREFIX + token]
     open.provider.connect()
   }

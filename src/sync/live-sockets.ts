@@ -9,8 +9,8 @@ export interface LiveSockets {
   readonly mark: (sessionId: string) => Promise<boolean>
   /** Opens and closes sockets so that exactly these sessions have one. */
   readonly follow: (sessionIds: ReadonlySet<string>) => void
-  /** Tries again at once what waits for its back-off. */
-  readonly retryNow: () => void
+  /** Connects at once what is not connected: one session's socket, or all. */
+  readonly retryNow: (sessionId?: string) => void
   readonly close: () => void
 }
 

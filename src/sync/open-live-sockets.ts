@@ -1,8 +1,8 @@
 import type { Environment } from '../core/environment.ts'
-import type { AccessToken } from './http-client.ts'
 import type { Documents } from './documents.ts'
+import type { AccessToken } from './http-client.ts'
+import { type LiveSocket, openLiveSocket } from './live-socket.ts'
 import type { LiveSockets, SocketEvents } from './live-sockets.ts'
-import { openLiveSocket, type LiveSocket } from './live-socket.ts'
 
 export interface LiveSocketsOptions extends SocketEvents {
   readonly serverUrl: string
@@ -10,7 +10,9 @@ export interface LiveSocketsOptions extends SocketEvents {
   readonly token: AccessToken
   readonly documents: Documents
   /** The last server position stored, and whether the server knows the session under its incarnation. */
-  readonly position: (sessionId: string) => Promise<{ readonly pulled: number } | undefined>
+  readonly position: (
+    sessionId: string,
+  ) => Promise<{ readonly pulled: number; readonly confirmed: boolean } | undefined>
   readonly environment: Environment
   readonly onError: (error: unknown) => void
 }
@@ -31,8 +33,9 @@ export function openLiveSockets(options: LiveSocketsOptions): LiveSockets {
         if (!sockets.has(sessionId)) sockets.set(sessionId, openLiveSocket(sessionId, options))
       }
     },
-    retryNow() {
-      for (const socket of sockets.values()) socket.retryNow()
+    retryNow(sessionId) {
+      if (sessionId !== undefined) sockets.get(sessionId)?.retryNow()
+      else for (const socket of sockets.values()) socket.retryNow()
     },
     close() {
       closed = true

@@ -63,7 +63,9 @@ export function createUpdatePush(context: SyncContext, remote: RemoteChanges, so
     stateVector: string,
   ): Promise<'stored' | 'unreachable' | 'refused'> {
     const missing = await documents.missing(sessionId, base64ToBytes(stateVector))
-    const reply = connection.hear(await client.postUpdates(sessionId, { incarnation, updates: [bytesToBase64(missing)] }))
+    const reply = connection.hear(
+      await client.postUpdates(sessionId, { incarnation, updates: [bytesToBase64(missing)] }),
+    )
     if (reply.kind === 'answer') return (await remote.hear(reply.body)) ? 'stored' : 'unreachable'
     return reply.kind === 'problem' && !reply.problem.retryable ? 'refused' : 'unreachable'
   }

@@ -1,0 +1,253 @@
+import { browserEnvironment } from './browser-environment.ts'
+import type { ChatMemory } from './contract/chat-memory.ts'
+import type { ClaimHandler, LiveSessionStorage } from './contract/live-session-storage.ts'
+import { withdrawClaim } from './core/claim-lifecycle.ts'
+import type { MetaRow } from './core/device-session.ts'
+import type { Environment } from './core/environment.ts'
+import { createObservableValue, type Observable } from './core/observable-value.ts'
+import { isRejoinError, RejoinError } from './errors.ts'
+import { createMessageStore } from './messages/message-store.ts'
+import type { SessionMessages } from './messages/session-messages.ts'
+import { createToolCalls } from './messages/tool-calls.ts'
+import type { ClaimAuthority } from './storage/claim-authority.ts'
+import { createClaimBook } from './storage/claim-book.ts'
+import { runWonClaims } from './storage/claim-runner.ts'
+import { namesOf } from './storage/names.ts'
+import { openDatabase } from './storage/open-database.ts'
+import { createRunningClaims } from './storage/running-claims.ts'
+import { createSessionIndex, type LiveSessionIndex, type SessionIndex } from './storage/session-index.ts'
+import { createSessionStorage } from './storage/session-storage.ts'
+import { type AttentionActions, type AttentionItem, attentionItems, createAttentionActions } from './sync/attention.ts'
+import { type ClaimInfo, claimInfos } from './sync/claim-infos.ts'
+import type { AccessToken } from './sync/http-client.ts'
+import { localAuthority } from './sync/local-authority.ts'
+import { openSync, type Sync } from './sync/open-sync.ts'
+import { type SessionSummary, sessionSummaries } from './sync/session-summaries.ts'
+import { createStatus, type RejoinStatus } from './sync/status.ts'
+
+/** So many sessions keep a live socket per tab: the ones used last. */
+const MAX_OPEN_SESSIONS = 8
+
+export interface OpenRejoinOptions {
+  /** The workspace that the data belongs to, 1 to 256 characters; a server that answers for another is refused. */
+  readonly account: string
+  /** A stable name for this place, not a URL: a chat that starts local can be synced later. Default `default`. */
+  readonly realm?: string
+  /** What other devices show of this one, at most 128 characters. Default `This device`. */
+  readonly label?: string
+  /** Of the sync server. Absent: everything stays on this device. */
+  readonly serverUrl?: string
+  /** The access token for the server, or the way to get one; asked before every request. */
+  readonly token?: AccessToken
+  /** Ends everything: the same as `close()`. */
+  readonly signal?: AbortSignal
+  /** Parts of the world to use instead of the browser's, for tests and simulations. */
+  readonly environment?: Partial<Environment>
+  /** Hears of failures that no caller waits for. */
+  readonly onError?: (error: unknown) => void
+}
+
+export interface Rejoin {
+  /** Session metadata by compare-and-set: hand it to `resumeChatSession`. */
+  readonly storage: LiveSessionStorage
+  /** The messages of a session: hand it to the chat's `memory`. One object per tab and session. */
+  readonly memory: (sessionId: string) => ChatMemory
+  readonly messages: (sessionId: string) => SessionMessages
+  readonly sessions: Observable<readonly SessionSummary[]>
+  readonly claims: Observable<readonly ClaimInfo[]> & {
+    /** Runs claims that were queued and won later, of sessions that no session object here has open. Returns the way to stop. */
+    readonly run: (handler: ClaimHandler) => () => void
+    /** Takes a queued click back. False: it may have been sent already. */
+    readonly withdraw: (claimId: string) => Promise<boolean>
+  }
+  readonly attention: Observable<readonly AttentionItem[]> & AttentionActions
+  readonly status: Observable<RejoinStatus>
+  /** Tries to sync now instead of at the next back-off. */
+  readonly retryNow: () => void
+  /** Ends everything that this Rejoin started; what was acknowledged stays. */
+  readonly close: () => Promise<void>
+}
+
+/**
+ * Opens the sessions of an account on this device. Without `serverUrl` everything works in all tabs of this browser;
+ * with it, on all devices. Where the browser gives no storage, it works in memory and the status says so.
+ *
+ * @throws RejoinError `refused` for an account or realm that is no name, `closed` when `signal` aborted.
+ */
+export async function openRejoin(options: OpenRejoinOptions): Promise<Rejoin> {
+  const environment: Environment = { ...browserEnvironment(), ...options.environment }
+  const names = namesOf(options.account, options.realm ?? 'default')
+  const lifetime = new AbortController()
+  const { signal } = lifetime
+  const end = () => lifetime.abort(new RejoinError('closed', 'This Rejoin is closed.'))
+  if (options.signal?.aborted) throw new RejoinError('closed', 'The signal aborted before Rejoin was open.')
+  options.signal?.addEventListener('abort', end, { once: true, signal })
+  const onError = (error: unknown) => {
+    if (!signal.aborted && !isRejoinError(error, 'closed')) options.onError?.(error)
+  }
+  const degraded = createObservableValue<string | undefined>(undefined)
+
+  const database = await openDatabase({
+    environment,
+    names,
+    identity: { account: options.account, realm: options.realm ?? 'default', label: options.label ?? 'This device' },
+    signal,
+    onProblem: (problem) => degraded.set(problem?.message),
+    onCorrupt: (row) => onError(new RejoinError('storage-corrupt', `A row of ${row.store} cannot be read.`)),
+  })
+  let meta = await database.meta()
+  const updateMeta = async (change: (before: MetaRow) => MetaRow) => {
+    meta = await database.updateMeta(change)
+  }
+  database.subscribe((event) => {
+    if (event.kind === 'meta' && event.remote) {
+      database.meta().then((row) => {
+        meta = row
+      }, onError)
+    }
+  })
+  if (options.label !== undefined && options.label !== meta.label) {
+    const { label } = options
+    await updateMeta((before) => ({ ...before, label }))
+  }
+  const now = () => environment.now() + meta.clockOffsetMs
+
+  const index = createSessionIndex(database, { signal, onError })
+  const running = createRunningClaims(environment.locks, (claimId) => names.lock(`claim:${claimId}`))
+  const messageStore = createMessageStore({
+    database,
+    environment,
+    names,
+    signal,
+    firstLoad: (sessionId, loadSignal) => authority().firstLoad(sessionId, loadSignal),
+    onProblem: onError,
+  })
+  let sync: Sync | undefined
+  const authority = (): ClaimAuthority => sync?.authority ?? localAuthority
+  if (options.serverUrl !== undefined) {
+    sync = openSync({
+      names,
+      serverUrl: options.serverUrl,
+      token: options.token,
+      environment,
+      database,
+      documents: messageStore.documents,
+      index,
+      running,
+      meta: () => meta,
+      updateMeta,
+      now,
+      signal,
+      onError,
+    })
+  }
+
+  const attention = createAttentionActions(database, index, authority())
+  const release = (sessionId: string, token: string, reason: string) =>
+    releaseRunning(index, attention, sessionId, token, reason)
+  const book = createClaimBook(index, release, signal)
+  const calls = createToolCalls({ ...messageStore, timers: environment.timers })
+  runWonClaims({
+    database,
+    index,
+    book,
+    running,
+    calls,
+    timers: environment.timers,
+    now: environment.now,
+    signal,
+    onError,
+  })
+  const storage = createSessionStorage({
+    database,
+    environment,
+    authority: authority(),
+    running,
+    calls,
+    claims: book,
+    now,
+    signal,
+  })
+  const use = trackOpen((sessionIds) => sync?.setOpen(sessionIds))
+  await index.ready
+
+  return {
+    storage,
+    memory: (sessionId) => messageStore.memory(use(sessionId)),
+    messages: (sessionId) => messageStore.messages(use(sessionId)),
+    sessions: derived(index, sessionSummaries),
+    claims: {
+      ...derived(index, (sessions) => claimInfos(sessions, meta.device)),
+      run: book.runAny,
+      withdraw: (claimId) => withdraw(claimId),
+    },
+    attention: { ...derived(index, attentionItems), ...attention },
+    status: createStatus({
+      index,
+      degraded,
+      ...(sync && { connection: sync.connection }),
+      meta: () => meta,
+      now: environment.now,
+      timers: environment.timers,
+      signal,
+    }),
+    retryNow: () => sync?.retryNow(),
+    async close() {
+      await messageStore.close()
+      end()
+      running.close()
+      await database.close()
+    },
+  }
+
+  async function withdraw(claimId: string): Promise<boolean> {
+    await index.settled()
+    const found = [...index.get().values()].find(({ claims }) => claims.some((claim) => claim.claimId === claimId))
+    if (!found) return false
+    return database.transact(found.sessionId, 'strict', (session) => withdrawClaim(session, claimId))
+  }
+}
+
+async function releaseRunning(
+  index: LiveSessionIndex,
+  attention: AttentionActions,
+  sessionId: string,
+  token: string,
+  reason: string,
+): Promise<void> {
+  await index.settled()
+  const claims = index.get().get(sessionId)?.claims ?? []
+  const held = claims.find(
+    (claim) => claim.token === token && (claim.state === 'running' || claim.state === 'attention'),
+  )
+  if (held) await attention.release(held.claimId, reason)
+}
+
+/** Remembers which sessions this tab used last, and tells when that changes. */
+function trackOpen(tell: (sessionIds: ReadonlySet<string>) => void): (sessionId: string) => string {
+  const used = new Set<string>()
+  return (sessionId) => {
+    const known = used.delete(sessionId)
+    used.add(sessionId)
+    const oldest = used.size > MAX_OPEN_SESSIONS ? used.values().next().value : undefined
+    if (oldest !== undefined) used.delete(oldest)
+    if (!known) tell(new Set(used))
+    return sessionId
+  }
+}
+
+/** A view of the index that is computed once per change, and stays the same while it says the same. */
+function derived<T>(index: LiveSessionIndex, compute: (sessions: SessionIndex) => T): Observable<T> {
+  let from: SessionIndex | undefined
+  let value: T
+  const get = () => {
+    const sessions = index.get()
+    if (sessions !== from) {
+      const next = compute(sessions)
+      if (from === undefined || JSON.stringify(next) !== JSON.stringify(value)) value = next
+      from = sessions
+    }
+    return value
+  }
+  return { get, subscribe: index.subscribe }
+}

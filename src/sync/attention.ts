@@ -1,0 +1,127 @@
+import type { Decision } from '../contract/session-snapshot.ts'
+import { releaseClaim, settleClaim } from '../core/claim-lifecycle.ts'
+import type { ClaimRow } from '../core/device-session.ts'
+import { RejoinError } from '../errors.ts'
+import { type Outcome, outcomeOf, type Want } from '../protocol/claim-status.ts'
+import type { Problem } from '../protocol/problem.ts'
+import type { ClaimAuthority } from '../storage/claim-authority.ts'
+import type { Database } from '../storage/database.ts'
+import type { IndexedSession, LiveSessionIndex, SessionIndex } from '../storage/session-index.ts'
+
+/** Something that only a person, or the host for one, can decide. */
+export type AttentionItem =
+  /** A run broke off, or nobody saw what it did: did it run? */
+  | {
+      readonly kind: 'claim'
+      readonly sessionId: string
+      readonly token: string
+      readonly toolCallId: string
+      readonly claimId: string
+      readonly want: Want
+      /** Epoch ms by this device's clock. */
+      readonly deviceAt: number
+      readonly problem?: Problem
+    }
+  /** The server refused a change for good; it is still on this device. */
+  | { readonly kind: 'refused'; readonly sessionId: string; readonly problem: Problem }
+  /** Two devices took the conversation different ways offline; these steps of this device were replaced. */
+  | { readonly kind: 'conversation-diverged'; readonly sessionId: string; readonly decisions: readonly Decision[] }
+  /** Deleted elsewhere with changes of this device unsent. */
+  | { readonly kind: 'deleted'; readonly sessionId: string; readonly at: number }
+
+export interface AttentionActions {
+  /** The effect did happen: the claim is settled with its outcome. */
+  readonly settle: (claimId: string) => Promise<void>
+  /** Nothing happened: the confirmation is pending again, in a further attempt. Rejects `claim-queued` when the server has to be asked and cannot be. */
+  readonly release: (claimId: string, note?: string) => Promise<void>
+  /** Sends a refused change again. */
+  readonly retry: (sessionId: string) => Promise<void>
+  /** The person has seen the replaced steps of a conversation. */
+  readonly dismiss: (sessionId: string) => Promise<void>
+  /** Drops what a deleted session still holds on this device. */
+  readonly discard: (sessionId: string) => Promise<void>
+}
+
+export function attentionItems(index: SessionIndex): readonly AttentionItem[] {
+  return [...index.values()].flatMap((session) => [...claimItems(session), ...sessionItems(session)])
+}
+
+function claimItems({ claims, sessionId }: IndexedSession): AttentionItem[] {
+  return claims
+    .filter((claim) => claim.state === 'attention')
+    .map(({ token, toolCallId, claimId, want, deviceAt, problem }) => ({
+      kind: 'claim',
+      sessionId,
+      token,
+      toolCallId,
+      claimId,
+      want,
+      deviceAt,
+      ...(problem && { problem }),
+    }))
+}
+
+function sessionItems({ row, sessionId }: IndexedSession): AttentionItem[] {
+  if (!row) return []
+  const items: AttentionItem[] = []
+  if (row.refused && !row.deleted) items.push({ kind: 'refused', sessionId, problem: row.refused })
+  if (row.diverged?.length) items.push({ kind: 'conversation-diverged', sessionId, decisions: row.diverged })
+  if (row.deleted) items.push({ kind: 'deleted', sessionId, at: row.deleted.at })
+  return items
+}
+
+export function createAttentionActions(
+  database: Database,
+  index: LiveSessionIndex,
+  authority: ClaimAuthority,
+): AttentionActions {
+  return {
+    async settle(claimId) {
+      const claim = await find(claimId)
+      const outcome: Outcome = outcomeOf(claim.want)
+      await database.transact(claim.sessionId, 'strict', (session) => settleClaim(session, claimId, outcome))
+    },
+    async release(claimId, note = 'A person said that nothing ran.') {
+      await releaseOne(await find(claimId), note)
+    },
+    async retry(sessionId) {
+      await database.transact(sessionId, 'strict', ({ row }) =>
+        row?.refused ? { change: { row: { ...row, refused: undefined } }, result: undefined } : { result: undefined },
+      )
+    },
+    async dismiss(sessionId) {
+      await database.transact(sessionId, 'relaxed', ({ row }) =>
+        row?.diverged ? { change: { row: { ...row, diverged: undefined } }, result: undefined } : { result: undefined },
+      )
+    },
+    async discard(sessionId) {
+      await database.transactUpdates(sessionId, 'strict', ({ row, claims }) => {
+        if (!row?.deleted) return { result: undefined }
+        const removeClaims = claims.map((claim) => claim.claimId)
+        return { change: { row: null, removeClaims, removeUpdates: row.incarnation }, result: undefined }
+      })
+    },
+  }
+
+  async function find(claimId: string): Promise<ClaimRow> {
+    await index.settled()
+    const claim = [...index.get().values()].flatMap(({ claims }) => claims).find((each) => each.claimId === claimId)
+    if (!claim) throw new RejoinError('refused', `There is no claim ${claimId} on this device.`)
+    return claim
+  }
+
+  async function releaseOne(claim: ClaimRow, note: string): Promise<void> {
+    const { row } = await database.read(claim.sessionId)
+    const delivered = row?.claims[claim.token]?.claimId === claim.claimId
+    if (claim.own && !delivered) {
+      await database.transact(claim.sessionId, 'strict', (session) => releaseClaim(session, claim.claimId, undefined))
+      return
+    }
+    const answer = await authority.release(claim, note)
+    if (answer === 'unreachable') {
+      throw new RejoinError('claim-queued', 'The server gave this permission and has to be told first.', {
+        hint: 'Try again when there is a connection.',
+      })
+    }
+  }
+}

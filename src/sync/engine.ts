@@ -1,0 +1,261 @@
+import type { SessionRow } from '../core/device-session.ts'
+import { createSessionRow } from '../core/save-snapshot.ts'
+import type { FeedItem } from '../protocol/feed.ts'
+import type { ETag } from '../protocol/identity.ts'
+import { hasUnsentUpdates, type IndexedSession } from '../storage/session-index.ts'
+import type { RemoteChanges } from './apply-remote.ts'
+import { createBackOff } from './back-off.ts'
+import { type ClaimDispatch, hasUnsentClaims } from './dispatch-claims.ts'
+import type { LiveSockets } from './live-sockets.ts'
+import type { UpdatePush } from './push-updates.ts'
+import type { SnapshotPush } from './put-snapshot.ts'
+import type { SyncContext } from './sync-context.ts'
+
+/** A lost hint is healed by a look at the feed this often. */
+const POLL_MS = 20_000
+/** The feed does not say how many updates there are: the session itself is asked. */
+const UNKNOWN_HEAD = Number.POSITIVE_INFINITY
+/** Changes of one session within this time are sent together. */
+const GATHER_MS = 20
+
+export interface SyncEngine {
+  /** Something of the session is to be sent, or the server said that it moved. */
+  readonly wake: (sessionId: string) => void
+  /** The server's session stands at `etag`, at position `head` of its updates. */
+  readonly moved: (sessionId: string, etag: ETag | null, head: number) => void
+  /** Looks at the feed and sends everything, now. */
+  readonly retryNow: () => void
+  readonly stop: () => void
+}
+
+export interface EngineParts {
+  readonly remote: RemoteChanges
+  readonly claims: ClaimDispatch
+  readonly updates: UpdatePush
+  readonly snapshots: SnapshotPush
+  readonly sockets: LiveSockets
+}
+
+/**
+ * Keeps this device and the server level while it runs; one tab of a device runs it. Per session, in this order: deletes,
+ * messages, decisions, snapshot. Correct also where two run at once: rows are compare-and-set, and requests are repeatable.
+ */
+export function startSyncEngine(context: SyncContext, parts: EngineParts): SyncEngine {
+  const { database, index, client, connection, environment } = context
+  const { timers } = environment
+  const backOff = createBackOff(environment.random)
+  const waiting = new Set<string>()
+  const remoteState = new Map<string, { etag: ETag | null; head: number }>()
+  let stopped = false
+  let gathering: unknown
+  let retrying: unknown
+  let polling: unknown
+  let working: Promise<void> | undefined
+  let looking: Promise<void> | undefined
+
+  const stopIndex = index.subscribe(wakeUnsent)
+  const stopOnline = environment.lifecycle.on('online', retryNow)
+  const stopVisible = environment.lifecycle.on('visible', retryNow)
+  const stopOffline = environment.lifecycle.on('offline', () => {
+    connection.set({ state: 'offline', reason: 'there is no network' })
+  })
+  retryNow()
+  poll()
+
+  return { wake, moved, retryNow, stop }
+
+  function stop(): void {
+    stopped = true
+    for (const end of [stopIndex, stopOnline, stopVisible, stopOffline]) end()
+    for (const timer of [gathering, retrying, polling]) timers.clearTimeout(timer)
+  }
+
+  function wake(sessionId: string): void {
+    if (stopped) return
+    waiting.add(sessionId)
+    if (gathering !== undefined || working !== undefined) return
+    gathering = timers.setTimeout(() => {
+      gathering = undefined
+      work()
+    }, GATHER_MS)
+  }
+
+  function moved(sessionId: string, etag: ETag | null, head: number): void {
+    remoteState.set(sessionId, { etag, head })
+    wake(sessionId)
+  }
+
+  function retryNow(): void {
+    if (stopped || connection.get().state === 'error') return
+    timers.clearTimeout(retrying)
+    retrying = undefined
+    parts.sockets.retryNow()
+    looking ??= lookAtFeed()
+      .catch(context.onError)
+      .finally(() => {
+        looking = undefined
+      })
+  }
+
+  function poll(): void {
+    polling = timers.setTimeout(() => {
+      if (connection.get().state === 'online') retryNow()
+      poll()
+    }, POLL_MS)
+  }
+
+  function wakeUnsent(): void {
+    for (const session of index.get().values()) if (isUnsent(session)) wake(session.sessionId)
+  }
+
+  function work(): void {
+    if (stopped || working !== undefined || !canSend()) return
+    working = drain()
+      .catch(context.onError)
+      .finally(() => {
+        working = undefined
+        if (!stopped && waiting.size > 0 && canSend()) work()
+      })
+  }
+
+  function canSend(): boolean {
+    const { state } = connection.get()
+    return state === 'online' || state === 'connecting'
+  }
+
+  async function drain(): Promise<void> {
+    for (const sessionId of waiting) {
+      if (stopped) return
+      waiting.delete(sessionId)
+      if (await syncSession(sessionId)) continue
+      waiting.add(sessionId)
+      retryLater()
+      return
+    }
+  }
+
+  function retryLater(): void {
+    if (stopped || retrying !== undefined) return
+    retrying = timers.setTimeout(() => {
+      retrying = undefined
+      retryNow()
+    }, backOff.nextMs())
+  }
+
+  /** The feed comes first after a pause: deletions are applied before anything is sent (G8). */
+  async function lookAtFeed(): Promise<void> {
+    if (connection.get().state !== 'online') connection.set({ state: 'connecting' })
+    for (;;) {
+      const since = context.meta().since
+      const reply = connection.hear(await client.feed(since, context.signal))
+      if (stopped) return
+      if (reply.kind !== 'answer') return retryLater()
+      if (!(await parts.remote.hear(reply.body))) return
+      const { items, head, more } = reply.body
+      for (const item of items) await takeItem(item)
+      const next = more ? (items.at(-1)?.seq ?? head) : head
+      if (next !== context.meta().since) await context.updateMeta((meta) => ({ ...meta, since: next }))
+      if (!more) break
+    }
+    backOff.reset()
+    await index.settled()
+    wakeUnsent()
+    work()
+  }
+
+  async function takeItem({ sessionId, incarnation, etag, deleted }: FeedItem): Promise<void> {
+    const { row } = await database.read(sessionId)
+    if (deleted) {
+      if (row?.incarnation === incarnation) await parts.remote.deleted(sessionId)
+      return
+    }
+    if (!row) await database.transact(sessionId, 'relaxed', (session) => knowOf(session.row, sessionId, incarnation))
+    moved(sessionId, etag, UNKNOWN_HEAD)
+  }
+
+  /** False: the server is out of reach, try again later. */
+  async function syncSession(sessionId: string): Promise<boolean> {
+    for (let round = 0; round < 20 && !stopped; round++) {
+      const { row, deletes } = await database.read(sessionId)
+      for (const { incarnation } of deletes) {
+        const reply = connection.hear(await client.deleteSession(sessionId, incarnation))
+        if (reply.kind === 'unreachable' || (reply.kind === 'problem' && reply.problem.retryable)) return false
+        await database.transact(sessionId, 'strict', () => ({
+          change: { removeDelete: incarnation },
+          result: undefined,
+        }))
+      }
+      if (!row || row.deleted) return true
+      const sent = await parts.updates.push(sessionId)
+      if (sent === 'unreachable') return false
+      if (sent === 'refused') return true
+      if (!(await parts.claims.dispatch(sessionId))) return false
+      if (!(await look(sessionId))) return false
+      if (!(await releaseTurn(sessionId))) return false
+      const pushed = await parts.snapshots.push(sessionId)
+      if (pushed === 'unreachable') return false
+      if (pushed === 'again') continue
+      if (!row.confirmed) parts.sockets.retryNow(sessionId)
+      return true
+    }
+    return true
+  }
+
+  /** Gets the session where the server is known to stand somewhere else than this device thinks. */
+  async function look(sessionId: string): Promise<boolean> {
+    const { row } = await database.read(sessionId)
+    if (!row) return true
+    const remote = remoteState.get(sessionId)
+    const incoming = row.incoming && !(await parts.remote.holdsBack(sessionId))
+    if (!incoming && remote && isLevel(row, remote)) {
+      remoteState.delete(sessionId)
+      return true
+    }
+    if (!remote && !incoming) return true
+    const reply = connection.hear(await client.getSession(sessionId, context.signal))
+    if (reply.kind === 'unreachable') return false
+    if (reply.kind === 'problem') {
+      if (reply.status === 410) await parts.remote.deleted(sessionId)
+      remoteState.delete(sessionId)
+      return reply.status !== 401
+    }
+    const applied = await parts.remote.receive(sessionId, reply.body)
+    if (applied && remoteState.get(sessionId) === remote) remoteState.delete(sessionId)
+    return applied !== undefined
+  }
+
+  /** A turn that ended here frees its lease, rule T1. */
+  async function releaseTurn(sessionId: string): Promise<boolean> {
+    const { row } = await database.read(sessionId)
+    const ended = row?.local?.terminalTurns?.find((turn) => turn.turnId === row.lease?.turnId)
+    if (!row?.lease || !ended || row.lease.device !== context.meta().device) return true
+    const { incarnation } = row
+    const reply = connection.hear(
+      await client.putTurn(sessionId, { op: 'release', incarnation, turnId: ended.turnId, outcome: ended.outcome }),
+    )
+    if (reply.kind === 'answer') await parts.remote.receive(sessionId, reply.body)
+    return reply.kind !== 'unreachable'
+  }
+}
+
+function isUnsent(session: IndexedSession): boolean {
+  const { row, deletes } = session
+  if (deletes.length > 0) return true
+  if (!row || row.deleted) return false
+  return (
+    hasUnsentUpdates(session) ||
+    hasUnsentClaims(session) ||
+    row.sent !== undefined ||
+    row.incoming !== undefined ||
+    (row.dirty && !row.refused)
+  )
+}
+
+function isLevel(row: SessionRow, remote: { etag: ETag | null; head: number }): boolean {
+  return row.pulled >= remote.head && (remote.etag ?? undefined) === row.base?.etag
+}
+
+function knowOf(row: SessionRow | undefined, sessionId: string, incarnation: string) {
+  if (row) return { result: undefined }
+  return { change: { row: { ...createSessionRow(sessionId, incarnation), confirmed: true } }, result: undefined }
+}

@@ -1,0 +1,69 @@
+import { RejoinError } from '../errors.ts'
+import type { RemoteChanges } from './apply-remote.ts'
+import type { SyncContext } from './sync-context.ts'
+
+/** A session that this device does not have yet is asked for at most this long, rules I4 and K10. */
+const FIRST_LOAD_MS = 5000
+
+/**
+ * The first load of a session that is not on this device, shared by everyone who waits for it, rule I4. Resolves when the
+ * session is here, when the server has none, and when it cannot be known offline.
+ *
+ * The returned function rejects with `not-loaded` if the feed lists the session and the server did not answer in time.
+ */
+export function createFirstLoad(
+  context: SyncContext,
+  remote: RemoteChanges,
+): (sessionId: string, signal?: AbortSignal) => Promise<void> {
+  const { database, client, connection, environment } = context
+  const loading = new Map<string, Promise<void>>()
+  return (sessionId, signal) => {
+    const shared = loading.get(sessionId) ?? share(sessionId)
+    return signal ? Promise.race([shared, rejectOnAbort(signal)]) : shared
+  }
+
+  function share(sessionId: string): Promise<void> {
+    const load = firstLoad(sessionId).finally(() => loading.delete(sessionId))
+    loading.set(sessionId, load)
+    return load
+  }
+
+  async function firstLoad(sessionId: string): Promise<void> {
+    const { row, deletes } = await database.read(sessionId)
+    if (row?.local || row?.deleted || deletes.length > 0) return
+    const { state } = connection.get()
+    if (state === 'none' || state === 'error') return
+    const known = state === 'offline' || state === 'needs-auth' || !environment.lifecycle.online()
+    if (!known && (await ask(sessionId))) return
+    // The feed lists it: there is a history, and answering without it would let the chat start over it.
+    if (row?.confirmed) {
+      throw new RejoinError('not-loaded', 'The session is on the server, which cannot be reached.', {
+        hint: 'Try again when there is a connection.',
+      })
+    }
+  }
+
+  async function ask(sessionId: string): Promise<boolean> {
+    const bound = new AbortController()
+    const timer = environment.timers.setTimeout(() => bound.abort(new Error('timed out')), FIRST_LOAD_MS)
+    const signal = AbortSignal.any([bound.signal, context.signal])
+    try {
+      const reply = connection.hear(await client.getSession(sessionId, signal))
+      if (reply.kind === 'unreachable') return false
+      if (reply.kind === 'problem') return reply.status === 404 || reply.status === 410
+      return (await Promise.race([remote.receive(sessionId, reply.body), rejectOnAbort(signal)])) !== undefined
+    } catch (error) {
+      if (bound.signal.aborted) return false
+      throw error
+    } finally {
+      environment.timers.clearTimeout(timer)
+    }
+  }
+}
+
+function rejectOnAbort(signal: AbortSignal): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    if (signal.aborted) reject(signal.reason)
+    else signal.addEventListener('abort', () => reject(signal.reason), { once: true })
+  })
+}

@@ -1,0 +1,138 @@
+import type { Environment } from '../core/environment.ts'
+import { createObservableValue } from '../core/observable-value.ts'
+import { MAX_LEASE_MS } from '../protocol/put-turn.ts'
+import type { ClaimAuthority } from '../storage/claim-authority.ts'
+import type { Names } from '../storage/names.ts'
+import { createRemoteChanges } from './apply-remote.ts'
+import { createConnection } from './connection.ts'
+import { CLAIM_TIMEOUT_MS, createClaimDispatch } from './dispatch-claims.ts'
+import { type SyncEngine, startSyncEngine } from './engine.ts'
+import { createFirstLoad } from './first-load.ts'
+import { type AccessToken, createHttpClient } from './http-client.ts'
+import { lead } from './lead.ts'
+import type { LiveSockets } from './live-sockets.ts'
+import { openLiveSockets } from './open-live-sockets.ts'
+import { createUpdatePush } from './push-updates.ts'
+import { createSnapshotPush } from './put-snapshot.ts'
+import type { SyncContext } from './sync-context.ts'
+import { createTabSignals } from './tab-signals.ts'
+
+export interface SyncOptions extends Omit<SyncContext, 'client' | 'connection'> {
+  readonly names: Names
+  readonly serverUrl: string
+  readonly token: AccessToken
+  readonly environment: Environment
+}
+
+export interface Sync {
+  readonly authority: ClaimAuthority
+  readonly connection: SyncContext['connection']
+  /** The sessions that this tab has open get a live socket, held by whichever tab sends. */
+  readonly setOpen: (sessionIds: ReadonlySet<string>) => void
+  readonly retryNow: () => void
+}
+
+/** Sync of one tab: every tab may ask for claims and first loads, one of them sends. Ends with `signal`. */
+export function openSync(options: SyncOptions): Sync {
+  const { environment, names, signal } = options
+  const meta = options.meta()
+  const connection = createConnection({ state: 'connecting' })
+  const serverUrl = options.serverUrl.replace(/\/+$/, '')
+  const client = createHttpClient({
+    fetch: environment.fetch,
+    timers: environment.timers,
+    serverUrl,
+    token: options.token,
+    device: meta.device,
+    label: meta.label,
+    signal,
+  })
+  const context: SyncContext = { ...options, client, connection }
+  const remote = createRemoteChanges(context)
+  const claims = createClaimDispatch(context, remote)
+  const firstLoad = createFirstLoad(context, remote)
+  const signals = createTabSignals(environment.openChannel(names.channel('sync')), environment.newId())
+  const sending = createObservableValue<{ engine: SyncEngine; sockets: LiveSockets } | undefined>(undefined)
+
+  connection.subscribe(() => {
+    if (sending.get()) signals.tellConnection(connection.get())
+  })
+  signals.onConnection((state) => {
+    if (!sending.get()) connection.set(state)
+  })
+  signals.onRetry(() => sending.get()?.engine.retryNow())
+  signal.addEventListener('abort', () => signals.close())
+  lead(environment, names.lock('leader'), { start: startSending, signal, onError: options.onError })
+
+  return { authority: createAuthority(), connection, setOpen: signals.setOpen, retryNow }
+
+  function retryNow(): void {
+    const engine = sending.get()?.engine
+    if (engine) engine.retryNow()
+    else signals.askRetry()
+  }
+
+  function startSending(): () => void {
+    const sockets = openLiveSockets({
+      serverUrl,
+      device: meta.device,
+      token: options.token,
+      documents: options.documents,
+      environment,
+      onError: options.onError,
+      position: async (sessionId) => (await options.database.read(sessionId)).row,
+      onChanged: (sessionId, head, etag) => {
+        stored(sessionId, head, etag).catch(options.onError)
+      },
+      onRefused: (sessionId) => sending.get()?.engine.wake(sessionId),
+      onWelcome: () => {
+        if (connection.get().state === 'offline') sending.get()?.engine.retryNow()
+      },
+    })
+    const updates = createUpdatePush(context, remote, sockets)
+    const snapshots = createSnapshotPush(context, remote)
+    const engine = startSyncEngine(context, { remote, claims, updates, snapshots, sockets })
+    sending.set({ engine, sockets })
+    signals.tellConnection(connection.get())
+    const stopOpen = signals.open.subscribe(() => sockets.follow(signals.open.get()))
+    sockets.follow(signals.open.get())
+    return () => {
+      sending.set(undefined)
+      stopOpen()
+      sockets.close()
+      engine.stop()
+    }
+  }
+
+  /** The socket has sent all updates up to `head`, and they are stored. */
+  async function stored(sessionId: string, head: number, etag: string | null): Promise<void> {
+    await options.database.transact(sessionId, 'relaxed', ({ row }) => {
+      if (!row || row.deleted || row.pulled >= head) return { result: undefined }
+      return { change: { row: { ...row, confirmed: true, pulled: head } }, result: undefined }
+    })
+    sending.get()?.engine.moved(sessionId, etag, head)
+  }
+
+  function createAuthority(): ClaimAuthority {
+    return {
+      via() {
+        const { state } = connection.get()
+        if (state === 'offline' || state === 'needs-auth' || state === 'error') return 'offline'
+        return environment.lifecycle.online() ? 'server' : 'offline'
+      },
+      claim: claims.ask,
+      release: claims.release,
+      async takeTurn({ sessionId, incarnation, turnId, leaseMs }, turnSignal) {
+        const body = { op: 'take' as const, incarnation, turnId, leaseMs: Math.min(leaseMs, MAX_LEASE_MS) }
+        const bound = { timeoutMs: CLAIM_TIMEOUT_MS, signal: turnSignal }
+        const reply = connection.hear(await client.putTurn(sessionId, body, bound))
+        return reply.kind === 'answer' && (await remote.hear(reply.body)) ? reply.body : 'unreachable'
+      },
+      firstLoad,
+      received(sessionId, answer) {
+        remote.receive(sessionId, answer).catch(options.onError)
+      },
+      sub: () => '',
+    }
+  }
+}

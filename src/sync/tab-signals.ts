@@ -1,0 +1,88 @@
+import type { Channel } from '../core/environment.ts'
+import { createObservableValue, type Observable } from '../core/observable-value.ts'
+import type { ConnectionState } from './connection.ts'
+
+/** What the tabs of one device tell each other about sync: which sessions they have open, and how the sender fares. */
+export interface TabSignals {
+  /** The sessions that are open in any tab, as far as heard. */
+  readonly open: Observable<ReadonlySet<string>>
+  /** Says which sessions this tab has open; the last word counts. */
+  readonly setOpen: (sessionIds: ReadonlySet<string>) => void
+  /** Tells the other tabs what the sending tab knows of the connection. */
+  readonly tellConnection: (state: ConnectionState) => void
+  /** What another tab, the sending one, last told. */
+  readonly onConnection: (listener: (state: ConnectionState) => void) => void
+  /** Asks the sending tab to try again now. */
+  readonly askRetry: () => void
+  readonly onRetry: (listener: () => void) => void
+  readonly close: () => void
+}
+
+const STATES: readonly string[] = ['none', 'connecting', 'online', 'offline', 'needs-auth', 'error']
+
+export function createTabSignals(channel: Channel, tab: string): TabSignals {
+  const byTab = new Map<string, ReadonlySet<string>>()
+  const open = createObservableValue<ReadonlySet<string>>(new Set())
+  let mine: ReadonlySet<string> = new Set()
+  let connectionListener: (state: ConnectionState) => void = () => {}
+  let retryListener: () => void = () => {}
+  let told: ConnectionState | undefined
+
+  channel.listen((message) => {
+    if (typeof message !== 'object' || message === null) return
+    const { kind, tab: from, sessionIds, state, reason } = message as Record<string, unknown>
+    if (typeof from !== 'string') return
+    if (kind === 'open' && Array.isArray(sessionIds)) {
+      byTab.set(from, new Set(sessionIds.filter((id) => typeof id === 'string')))
+      publish()
+    } else if (kind === 'bye') {
+      byTab.delete(from)
+      publish()
+    } else if (kind === 'who') {
+      tellOpen()
+      if (told) channel.post({ kind: 'connection', tab, ...told })
+    } else if (kind === 'retry') {
+      retryListener()
+    } else if (kind === 'connection' && typeof state === 'string' && STATES.includes(state)) {
+      connectionListener({ state, ...(typeof reason === 'string' && { reason }) } as ConnectionState)
+    }
+  })
+  channel.post({ kind: 'who', tab })
+
+  return {
+    open,
+    setOpen(sessionIds) {
+      mine = sessionIds
+      tellOpen()
+      publish()
+    },
+    tellConnection(state) {
+      told = state
+      channel.post({ kind: 'connection', tab, ...state })
+    },
+    onConnection(listener) {
+      connectionListener = listener
+    },
+    askRetry() {
+      channel.post({ kind: 'retry', tab })
+    },
+    onRetry(listener) {
+      retryListener = listener
+    },
+    close() {
+      channel.post({ kind: 'bye', tab })
+      channel.close()
+    },
+  }
+
+  function tellOpen(): void {
+    channel.post({ kind: 'open', tab, sessionIds: [...mine] })
+  }
+
+  function publish(): void {
+    const all = new Set(mine)
+    for (const sessionIds of byTab.values()) for (const id of sessionIds) all.add(id)
+    const before = open.get()
+    if (all.size !== before.size || [...all].some((id) => !before.has(id))) open.set(all)
+  }
+}

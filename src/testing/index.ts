@@ -1,0 +1,1 @@
+export { sessionStorageSuite } from './session-storage-suite.ts'
