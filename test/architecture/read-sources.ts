@@ -20,6 +20,8 @@ export interface Source {
   readonly globals: ReadonlySet<string>
   /** Names after a dot: `objectStore` of `tx.objectStore(…)`. */
   readonly members: ReadonlySet<string>
+  /** Names that are called or constructed: `fetch` of `environment.fetch(…)`, `WebSocket` of `new WebSocket(…)`. */
+  readonly calls: ReadonlySet<string>
   readonly hasDefaultExport: boolean
   readonly hasStarExport: boolean
 }
@@ -43,6 +45,7 @@ export function readSource(file: string, text: string): Source {
   const declared = new Set<string>()
   const used = new Set<string>()
   const members = new Set<string>()
+  const calls = new Set<string>()
   let hasDefaultExport = false
   let hasStarExport = false
 
@@ -72,6 +75,11 @@ export function readSource(file: string, text: string): Source {
     }
     if (ts.isTypeNode(node) && !ts.isExpressionWithTypeArguments(node)) return
     if (ts.isInterfaceDeclaration(node) || ts.isTypeAliasDeclaration(node)) return
+    if (ts.isCallExpression(node) || ts.isNewExpression(node)) {
+      const { expression } = node
+      if (ts.isPropertyAccessExpression(expression)) calls.add(expression.name.text)
+      if (ts.isIdentifier(expression)) calls.add(expression.text)
+    }
     if (ts.isPropertyAccessExpression(node)) members.add(node.name.text)
     if (ts.isIdentifier(node)) {
       if (isDeclaration(node)) declared.add(node.text)
@@ -83,7 +91,7 @@ export function readSource(file: string, text: string): Source {
 
   const globals = new Set([...used].filter((name) => !declared.has(name.split('.')[0] ?? name)))
   const lines = text.split('\n').length - 1
-  return { path: file, text, lines, imports, globals, members, hasDefaultExport, hasStarExport }
+  return { path: file, text, lines, imports, globals, members, calls, hasDefaultExport, hasStarExport }
 }
 
 function isTypeOnly(clause: ts.ImportClause | undefined): boolean {
