@@ -28,7 +28,11 @@ export interface DecidedWithUpdates<T> extends Decided<T> {
   readonly append?: AppendUpdates
 }
 
-/** What was committed; `remote` says that another tab did it. */
+/**
+ * What was committed; `remote` says that another tab did it. Updates with a `firstSeq` above the next one that a
+ * listener expects, or without `bytes`, tell of updates that it did not hear of (this page was in the back/forward
+ * cache, or two tabs' messages overtook each other): they are on disk.
+ */
 export type DatabaseEvent =
   | { readonly kind: 'session'; readonly sessionId: string; readonly remote: boolean }
   | {

@@ -1,6 +1,7 @@
 import { type IDBPDatabase, wrap } from 'idb'
 import type { Timers } from '../core/environment.ts'
 import { RejoinError } from '../errors.ts'
+import { createPatience, type Patience } from './patience.ts'
 import { createStores, SCHEMA_VERSION, type Schema } from './schema.ts'
 import { closedError, isVersionError } from './storage-error.ts'
 
@@ -23,8 +24,12 @@ export interface Handle {
  * ```
  */
 export interface IndexedConnection {
-  /** Rejects with `storage-blocked`, `storage-unavailable`, `closed`, or what the browser rejected with. */
-  readonly get: () => Promise<Handle>
+  /**
+   * Answers at once when it is open, so that transactions begin in the order in which they were asked for, and before
+   * a page that is going away is gone. Throws or rejects with `storage-blocked`, `storage-unavailable`, `closed`, or what
+   * the browser rejected with.
+   */
+  readonly get: () => Handle | Promise<Handle>
   /** This handle failed; the next `get` opens another. */
   readonly drop: (handle: Handle) => void
   /** Lets the handle go when its transactions are done; the next `get` opens another. */
@@ -34,9 +39,7 @@ export interface IndexedConnection {
 
 interface Opening {
   readonly handle: Promise<Handle>
-  /** Rejects when waiting for `handle` makes no sense any more, also for those who come later. */
-  readonly patience: Promise<never>
-  readonly giveUp: (reason: RejoinError) => void
+  readonly patience: Patience
 }
 
 export interface IndexedConnectionOptions {
@@ -57,41 +60,23 @@ export function createIndexedConnection(options: IndexedConnectionOptions): Inde
 
   function start(): Opening {
     let stuck = false
-    let reject: (reason: RejoinError) => void
-    const patience = new Promise<never>((_, rejectIt) => {
-      reject = rejectIt
+    const patience = createPatience(timers, (problem) => {
+      stuck = true
+      onStuck(problem)
     })
-    patience.catch(() => {})
-    let timer: unknown
-    const giveUpAfter = (ms: number, reason: () => RejoinError) => {
-      timers.clearTimeout(timer)
-      timer = timers.setTimeout(() => {
-        const problem = reason()
-        stuck = true
-        reject(problem)
-        onStuck(problem)
-      }, ms)
-    }
-
-    giveUpAfter(OPEN_WITHIN_MS, silent)
-    const onBlocked = () => giveUpAfter(BLOCKED_WITHIN_MS, blocked)
-    const handle = openHandle(factory, name, onBlocked).finally(() => timers.clearTimeout(timer))
-    const opening: Opening = {
-      handle,
-      patience,
-      giveUp(reason) {
-        timers.clearTimeout(timer)
-        reject(reason)
-      },
-    }
+    patience.endIn(OPEN_WITHIN_MS, silent)
+    const handle = openHandle(factory, name, () => patience.endIn(BLOCKED_WITHIN_MS, blocked))
+    const opening = { handle, patience }
     handle.then(
       (opened) => {
+        patience.stop()
         if (current !== opening) return opened.db.close()
         open = opened
         watch(opened)
-        if (stuck) onUnstuck()
+        if (stuck && !opened.newerSchema) onUnstuck()
       },
       () => {
+        patience.stop()
         if (current === opening) current = undefined
       },
     )
@@ -115,9 +100,10 @@ export function createIndexedConnection(options: IndexedConnectionOptions): Inde
 
   return {
     get() {
-      if (closed) return Promise.reject(closedError())
+      if (closed) throw closedError()
+      if (open) return open
       current ??= start()
-      return Promise.race([current.handle, current.patience])
+      return Promise.race([current.handle, current.patience.ended])
     },
     drop,
     release() {
@@ -126,7 +112,7 @@ export function createIndexedConnection(options: IndexedConnectionOptions): Inde
     close() {
       closed = true
       if (open) drop(open)
-      current?.giveUp(closedError())
+      current?.patience.end(closedError())
       current = undefined
     },
   }

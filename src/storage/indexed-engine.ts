@@ -34,7 +34,8 @@ export function createIndexedEngine({ connection, timers, problems }: IndexedEng
 
     for (let attempt = 0; ; attempt++) {
       try {
-        const handle = await connection.get()
+        const found = connection.get()
+        const handle = found instanceof Promise ? await found : found
         if (handle.newerSchema && access !== 'read') throw newerSchema()
         try {
           const result = await runTransaction(handle.db, timers, access, stores, read, decideOnce)

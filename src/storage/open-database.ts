@@ -3,7 +3,6 @@ import type { Database } from './database.ts'
 import type { DatabaseOptions } from './database-options.ts'
 import { openMemoryDatabase } from './memory-database.ts'
 import { openIndexedDatabase } from './open-indexed-database.ts'
-import { toStorageError } from './storage-error.ts'
 
 /**
  * The device's database: in IndexedDB, or, where the browser gives none, in memory. Then it is not `persistent`, and
@@ -14,7 +13,6 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
     return await openIndexedDatabase(options)
   } catch (error) {
     if (isRejoinError(error, 'closed')) throw error
-    options.onProblem?.(toStorageError(error))
     return openMemoryDatabase(options)
   }
 }

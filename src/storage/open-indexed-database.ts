@@ -14,15 +14,19 @@ import { createTabEvents } from './tab-events.ts'
  * Opens one account's database in IndexedDB and makes its `meta` row if it is new.
  *
  * Resolves too when another tab blocks the upgrade for 2 s: then `onProblem` hears `storage-blocked`, calls reject with
- * it, and everything works once the other tab has let go. Rejects with `storage-unavailable` when there is no IndexedDB,
- * or it refuses, or it does not answer within 5 s; with `closed` when aborted.
+ * it, and everything works once the other tab has let go. Rejects, after `onProblem` has heard of it, with
+ * `storage-unavailable` when there is no IndexedDB, or it refuses, or it does not answer within 5 s, and with
+ * `storage-corrupt` when it cannot be read; with `closed` when aborted.
  */
 export async function openIndexedDatabase(options: DatabaseOptions): Promise<Database> {
   const { environment, names, identity, signal, onProblem = () => {}, onCorrupt } = options
   const { timers, lifecycle, indexedDB: factory } = environment
-  if (!factory) throw absent()
-
   const problems = createProblemReporter(onProblem)
+  if (!factory) {
+    const problem = absent()
+    problems.failed(problem)
+    throw problem
+  }
   const connection = createIndexedConnection({
     factory,
     name: names.database,
@@ -58,13 +62,13 @@ export async function openIndexedDatabase(options: DatabaseOptions): Promise<Dat
   })
   try {
     await closable.meta()
+    return closable
   } catch (error) {
-    if (!isRejoinError(error, 'storage-blocked')) {
-      await closable.close()
-      throw error
-    }
+    if (isRejoinError(error, 'storage-blocked')) return closable
+    if (isRejoinError(error) && error.code !== 'closed') problems.failed(error)
+    await closable.close()
+    throw error
   }
-  return closable
 }
 
 function absent(): RejoinError {
