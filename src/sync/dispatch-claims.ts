@@ -86,11 +86,11 @@ export function createClaimDispatch(context: SyncContext, remote: RemoteChanges)
     const options = { timeoutMs: CLAIM_TIMEOUT_MS, signal }
     const reply = connection.hear(await client.putClaim(row.sessionId, row.token, body, options))
     if (reply.kind === 'answer') return (await remote.hear(reply.body)) ? reply.body : 'unreachable'
-    if (reply.kind === 'problem' && reply.current) await remote.receive(row.sessionId, reply.current)
     if (reply.kind !== 'problem') return 'unreachable'
-    const { status, problem } = reply
+    const { status, problem, current } = reply
     if (status === 410) await remote.deleted(row.sessionId)
-    else if (!problem.retryable && status !== 401 && !reply.current) {
+    else if (problem.code === 'other-incarnation' && current) await remote.receive(row.sessionId, current)
+    else if (!problem.retryable && status !== 401) {
       await database.transact(row.sessionId, 'strict', (session) => refuseClaim(session, row.claimId, problem))
     }
     return 'unreachable'

@@ -90,7 +90,8 @@ export function startSyncEngine(context: SyncContext, parts: EngineParts): SyncE
     timers.clearTimeout(retrying)
     retrying = undefined
     parts.sockets.retryNow()
-    looking ??= lookAtFeed()
+    if (looking !== undefined) return
+    looking = lookAtFeed()
       .catch(context.onError)
       .finally(() => {
         looking = undefined

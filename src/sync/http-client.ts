@@ -3,6 +3,7 @@ import type { Timers } from '../core/environment.ts'
 import { DEVICE_HEADER } from '../protocol/answer-fields.ts'
 import { type FeedAnswer, FeedAnswerSchema } from '../protocol/feed.ts'
 import type { ETag, Incarnation } from '../protocol/identity.ts'
+import { MAX_UPDATE_BYTES } from '../protocol/limits.ts'
 import { paths } from '../protocol/paths.ts'
 import { type Problem, ProblemSchema } from '../protocol/problem.ts'
 import { type ClaimAnswer, ClaimAnswerSchema, type PutClaim } from '../protocol/put-claim.ts'
@@ -71,6 +72,8 @@ export interface HttpClientOptions {
 }
 
 const TIMEOUT_MS = 15_000
+/** With a `gap`: what the server has of the session's messages, base64. */
+const StateVectorSchema = z.object({ stateVector: z.string().check(z.maxLength(MAX_UPDATE_BYTES)) })
 
 interface Call<T> {
   readonly method?: string
@@ -148,14 +151,14 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
 function readReply<T>(status: number, json: unknown, schema: z.ZodMiniType<T>): Reply<T> {
   const problem = ProblemSchema.safeParse(json)
   if (status >= 400 && problem.success) {
-    const carried = typeof json === 'object' && json !== null ? (json as Record<string, unknown>) : {}
-    const current = SessionAnswerSchema.safeParse(carried.current)
+    const current = SessionAnswerSchema.safeParse(json)
+    const stateVector = StateVectorSchema.safeParse(json)
     return {
       kind: 'problem',
       status,
       problem: problem.data,
       ...(current.success && { current: current.data }),
-      ...(typeof carried.stateVector === 'string' && { stateVector: carried.stateVector }),
+      ...(stateVector.success && { stateVector: stateVector.data.stateVector }),
     }
   }
   const body = schema.safeParse(json)

@@ -45,7 +45,9 @@ export function createUpdatePush(context: SyncContext, remote: RemoteChanges, so
     const reply = connection.hear(await client.postUpdates(sessionId, body))
     if (reply.kind === 'unreachable') return 'unreachable'
     if (reply.kind === 'answer') return (await remote.hear(reply.body)) ? 'stored' : 'unreachable'
-    if (reply.current) return (await remote.receive(sessionId, reply.current)) ? 'again' : 'unreachable'
+    const { code } = reply.problem
+    if (code === 'other-incarnation' && reply.current)
+      return (await remote.receive(sessionId, reply.current)) ? 'again' : 'unreachable'
     if (reply.status === 410) {
       await remote.deleted(sessionId)
       return 'again'

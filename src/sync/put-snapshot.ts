@@ -57,7 +57,7 @@ export function createSnapshotPush(context: SyncContext, remote: RemoteChanges):
       await remote.deleted(sessionId)
       return 'again'
     }
-    if (reply.current) {
+    if (reply.problem.code === 'other-incarnation' && reply.current) {
       await database.transact(sessionId, 'strict', (session) => forgetPush(session, writeId))
       return (await remote.receive(sessionId, reply.current)) ? 'again' : 'unreachable'
     }
