@@ -97,7 +97,7 @@ test('an npm script that the documentation names exists', () => {
   expect(unknown).toEqual([])
 })
 
-test('the examples in the documentation compile against the source', (context) => {
+test('the examples in the documentation compile against the source', { timeout: 60_000 }, (context) => {
   if (!existsSync('src/index.ts')) context.skip('there is no src/index.ts yet')
   const snippets = new Map(pages.flatMap(snippetsOf))
   expect(snippets.size).toBeGreaterThan(0)
