@@ -1,14 +1,16 @@
-import type { Decision, Snapshot } from '../contract/session-snapshot.ts'
+import type { Confirmation, Decision, Snapshot } from '../contract/session-snapshot.ts'
 import { type Epoch, isEarlierEpoch } from '../protocol/identity.ts'
 import type { SessionAnswer } from '../protocol/session-answer.ts'
-import { laterStatus, mergeClaimViews } from './claim-order.ts'
-import { deviceAttempt } from './claim-rows.ts'
+import { claimView, laterStatus, mergeClaimViews } from './claim-order.ts'
+import { deviceAttempt, outlivedClaims } from './claim-rows.ts'
 import { cutConversation, initialState } from './conversation-chain.ts'
-import type { Base, Decided, DeviceSession, SessionRow } from './device-session.ts'
+import type { Base, ClaimRow, Decided, DeviceSession, SessionRow } from './device-session.ts'
 import { addLeft } from './left-tokens.ts'
+import { markDeleted } from './mark-deleted.ts'
 import { isMergeable, mergeSnapshot } from './merge-snapshot.ts'
-import { sameContent } from './same-content.ts'
-import { createSessionRow, withStatus } from './save-snapshot.ts'
+import { withStatus } from './overlay-statuses.ts'
+import { sameContent, sameConversation } from './same-content.ts'
+import { createSessionRow } from './save-snapshot.ts'
 
 export interface AnswerContext {
   readonly sessionId: string
@@ -18,12 +20,14 @@ export interface AnswerContext {
   readonly holdBack: boolean
   /** Present when the document is complete up to the answer's head: which messages it has, rule R8. */
   readonly hasMessage?: (messageId: string) => boolean
+  /** Local updates wait to be sent: they count as unsynced when the session turns out to be deleted. */
+  readonly unsentUpdates?: boolean
   readonly now: number
 }
 
 export type AppliedAnswer =
   | { readonly kind: 'ignored' }
-  /** The row stands where the server stands, or ahead of it. */
+  /** The row stands where the server stands, or ahead of it. `changed`: its snapshot is another than before. */
   | { readonly kind: 'applied'; readonly changed: boolean; readonly diverged: readonly Decision[] }
   | { readonly kind: 'held' }
   /** The server has no snapshot of the session yet. */
@@ -41,115 +45,131 @@ export function applyAnswer(
   answer: SessionAnswer,
   context: AnswerContext,
 ): Decided<AppliedAnswer> {
-  if (context.epoch !== undefined && isEarlierEpoch(answer.epoch, context.epoch)) return { result: { kind: 'ignored' } }
-  if (session.row?.deleted) return { result: { kind: 'ignored' } }
+  if (context.epoch !== undefined && isEarlierEpoch(answer.epoch, context.epoch)) return ignored
+  if (session.row?.deleted || session.row?.was?.includes(answer.incarnation)) return ignored
   const known = session.row ?? createSessionRow(context.sessionId, answer.incarnation)
   if (known.incarnation !== answer.incarnation && known.confirmed) {
-    const deleted = { at: context.now, unsynced: known.dirty }
-    return { change: { row: { ...known, deleted } }, result: { kind: 'replaced' } }
+    const { change } = markDeleted(session, context.now, context.unsentUpdates ?? false)
+    return { ...(change && { change }), result: { kind: 'replaced' } }
   }
   const row = takeViews(adoptIncarnation(known, answer), answer)
+  const claims = session.claims.map((claim) => followRow(claim, row))
+  const { change, result } = takeRow({ ...session, row, claims }, row, answer, context)
+  const gone = new Set(change.removeClaims)
+  const putClaims = claims.filter((claim, index) => claim !== session.claims[index] && !gone.has(claim.claimId))
+  return { change: { ...change, ...(putClaims.length > 0 && { putClaims }) }, result }
+}
+
+interface Taken {
+  readonly change: { readonly row: SessionRow; readonly removeClaims?: readonly string[] }
+  readonly result: AppliedAnswer
+}
+
+function takeRow(session: DeviceSession, row: SessionRow, answer: SessionAnswer, context: AnswerContext): Taken {
   if (!answer.snapshot || !answer.etag) return { change: { row }, result: { kind: 'no-snapshot' } }
-  if (context.holdBack) return { change: { row: { ...row, incoming: answer } }, result: { kind: 'held' } }
-  return takeSnapshot({ ...session, row }, row, answer, answer.snapshot, context)
+  if (context.holdBack) {
+    const incoming = isAbove(row.incoming, answer.snapshot.cursor) ? row.incoming : answer
+    return { change: { row: { ...row, incoming } }, result: { kind: 'held' } }
+  }
+  const base: Base = { snapshot: answer.snapshot, etag: answer.etag, cursor: answer.snapshot.cursor, head: answer.head }
+  return takeSnapshot(session, row, answer, base, context)
 }
 
 function takeSnapshot(
   session: DeviceSession,
   row: SessionRow,
   answer: SessionAnswer,
-  snapshot: Snapshot,
+  base: Base,
   context: AnswerContext,
-): Decided<AppliedAnswer> {
+): Taken {
+  const { snapshot } = base
   const accepted = row.sent !== undefined && row.sent.writeId === answer.lastWriteId ? row.sent : undefined
-  if (row.base && (accepted ? snapshot.cursor < row.base.cursor : snapshot.cursor <= row.base.cursor)) {
-    return { change: { row: accepted ? { ...row, sent: undefined } : row }, result: unchanged }
+  if (row.base && (accepted ? base.cursor < row.base.cursor : base.cursor <= row.base.cursor)) {
+    return { change: { row: forget(row, row.base.cursor, accepted !== undefined) }, result: unchanged }
   }
   if (row.local && !isMergeable(row.local, snapshot)) return mismatch(row, answer, context)
 
-  const base: Base = { snapshot, etag: answer.etag ?? '', cursor: snapshot.cursor, head: answer.head }
-  const standing: SessionRow = {
-    ...row,
-    base,
-    left: addLeft(row.left, snapshot.confirmations, answer.epoch),
-    incoming: undefined,
-    ...(accepted && { sent: undefined }),
-  }
+  const left = addLeft(row.left, snapshot.confirmations, answer.epoch)
+  // Not another definition any more.
+  const refused = row.refused?.code === 'definition-mismatch' ? undefined : row.refused
+  const standing: SessionRow = { ...forget(row, base.cursor, accepted !== undefined), base, left, refused }
   const { local } = standing
-  if (!local) return adopt(standing, snapshot, answer, context)
-  const common = accepted?.snapshot ?? row.base?.snapshot
-  const clean = !standing.dirty || accepted?.snapshot.cursor === local.cursor
-  // The write that was answered is all that happened: nothing to merge, the row only stands on it now.
-  if (accepted && sameContent(accepted.snapshot, snapshot)) {
-    return { change: { row: { ...standing, dirty: !clean } }, result: unchanged }
-  }
-  if (clean && sameContent(local, snapshot))
-    return { change: { row: { ...standing, dirty: false } }, result: unchanged }
+  if (!local) return finish(session, { ...standing, local: snapshot }, base, context, [])
+  // Whoever wrote what: both say the same.
+  if (sameContent(local, snapshot)) return { change: { row: { ...standing, dirty: false } }, result: unchanged }
+  const clean = !row.dirty || accepted?.snapshot.cursor === local.cursor
   if (clean && row.base !== undefined) {
     const cursor = Math.max(snapshot.cursor, local.cursor + 1)
-    return finish({ ...standing, local: keepOurStatuses(session, { ...snapshot, cursor }) }, answer, context, [])
+    const confirmations = keepOurStatuses(session, row, snapshot.confirmations)
+    return finish(session, { ...standing, local: { ...snapshot, cursor, confirmations } }, base, context, [])
   }
   const merged = mergeSnapshot({
-    base: common,
+    base: accepted?.snapshot ?? row.base?.snapshot,
     local,
     server: snapshot,
     lease: answer.lease,
     ourAttempt: (token) => deviceAttempt(session, token),
-    theirAttempt: (token) => row.claims[token]?.attempt ?? 0,
+    theirAttempt: (token) => claimView(row.claims, token)?.attempt ?? 0,
   })
-  return finish({ ...standing, local: merged.snapshot }, answer, context, merged.diverged)
-}
-
-/** A session that this device knew nothing of, or only messages. */
-function adopt(
-  row: SessionRow,
-  snapshot: Snapshot,
-  answer: SessionAnswer,
-  context: AnswerContext,
-): Decided<AppliedAnswer> {
-  const initial = row.initial ?? (snapshot.conversation && initialState(snapshot.conversation))
-  return finish({ ...row, local: snapshot, ...(initial !== undefined && { initial }) }, answer, context, [])
+  // We are only ahead: nothing changes here, and no tab that stands on the cursor has to look again.
+  if (sameContent(merged.snapshot, local)) return { change: { row: { ...standing, dirty: true } }, result: unchanged }
+  return finish(session, { ...standing, local: merged.snapshot }, base, context, merged.diverged)
 }
 
 /** Cuts what could not resume, and says whether anything is left to push. */
 function finish(
-  row: SessionRow,
-  answer: SessionAnswer,
+  session: DeviceSession,
+  row: SessionRow & { readonly local: Snapshot },
+  base: Base,
   { hasMessage }: AnswerContext,
   diverged: readonly Decision[],
-): Decided<AppliedAnswer> {
-  const local = row.local as Snapshot
-  const initial = row.initial ?? (local.conversation && initialState(local.conversation))
-  const { conversation, cut } =
-    hasMessage && local.conversation && initial !== undefined
-      ? cutConversation(local.conversation, initial, hasMessage)
-      : { conversation: local.conversation, cut: [] }
-  const stored: Snapshot = cut.length === 0 ? local : { ...local, cursor: local.cursor + 1, conversation }
+): Taken {
+  const { local } = row
+  const { conversation } = local
+  const initial = row.initial ?? (conversation && initialState(conversation))
+  // Ours is cut before it is pushed: the tab that saved it may live, and store the message yet.
+  const theirs = sameConversation(conversation, base.snapshot.conversation)
+  const { conversation: kept, cut } =
+    hasMessage && conversation && initial !== undefined && theirs
+      ? cutConversation(conversation, initial, hasMessage)
+      : { conversation, cut: [] }
+  const stored: Snapshot = cut.length === 0 ? local : { ...local, cursor: local.cursor + 1, conversation: kept }
   const lost = [...diverged, ...cut]
   const next: SessionRow = {
     ...row,
     local: stored,
     ...(initial !== undefined && { initial }),
-    dirty: answer.snapshot === null || !sameContent(stored, answer.snapshot),
+    dirty: !sameContent(stored, base.snapshot),
     ...(lost.length > 0 && { diverged: [...(row.diverged ?? []), ...lost] }),
   }
-  return { change: { row: next }, result: { kind: 'applied', changed: true, diverged: lost } }
+  const removeClaims = outlivedClaims(session.claims, stored)
+  return { change: { row: next, removeClaims }, result: { kind: 'applied', changed: true, diverged: lost } }
 }
 
+const ignored: Decided<AppliedAnswer> = { result: { kind: 'ignored' } }
 const unchanged: AppliedAnswer = { kind: 'applied', changed: false, diverged: [] }
 
 /** Our unfinished settlements are ahead of what the server shows until it heard of them. */
-function keepOurStatuses(session: DeviceSession, snapshot: Snapshot): Snapshot {
-  let { confirmations } = snapshot
+function keepOurStatuses(
+  session: DeviceSession,
+  row: SessionRow,
+  confirmations: readonly Confirmation[],
+): readonly Confirmation[] {
+  let kept = confirmations
   for (const claim of session.claims) {
-    const theirs = confirmations.find((each) => each.token === claim.token)
-    const status = claim.state === 'settled' ? claim.outcome : claim.state === 'running' ? claim.want : undefined
+    const theirs = kept.find((each) => each.token === claim.token)
+    const status = shownStatus(claim)
     if (!theirs || !status) continue
-    const attempt = session.row?.claims[claim.token]?.attempt ?? 0
+    const attempt = claimView(row.claims, claim.token)?.attempt ?? 0
     const later = laterStatus({ status, attempt: claim.attempt }, { status: theirs.status, attempt })
-    confirmations = withStatus(confirmations, claim.token, later.status)
+    kept = withStatus(kept, claim.token, later.status)
   }
-  return confirmations === snapshot.confirmations ? snapshot : { ...snapshot, confirmations }
+  return kept
+}
+
+function shownStatus({ state, outcome, want }: ClaimRow): Confirmation['status'] | undefined {
+  if (state === 'settled') return outcome
+  return state === 'running' || state === 'attention' ? want : undefined
 }
 
 /** A row that the server never confirmed takes the server's incarnation and merges with nothing in common, rule I2. */
@@ -174,7 +194,28 @@ function takeViews(row: SessionRow, answer: SessionAnswer): SessionRow {
   }
 }
 
-function mismatch(row: SessionRow, answer: SessionAnswer, context: AnswerContext): Decided<AppliedAnswer> {
+/** A decision follows its session's incarnation, and ends when a person gave the token to another attempt, rule K8. */
+function followRow(claim: ClaimRow, row: SessionRow): ClaimRow {
+  const attempt = claimView(row.claims, claim.token)?.attempt ?? 0
+  const over = attempt > claim.attempt && PERMITTED.has(claim.state)
+  const adopted = row.was?.includes(claim.incarnation) ?? false
+  if (!over && !adopted) return claim
+  return { ...claim, ...(over && { state: 'taken-over' }), ...(adopted && { incarnation: row.incarnation }) }
+}
+
+const PERMITTED: ReadonlySet<ClaimRow['state']> = new Set(['won', 'running', 'attention'])
+
+/** What an answer settles: the PUT that it says was accepted, and answers held back that are no news after it. */
+function forget(row: SessionRow, cursor: number, accepted: boolean): SessionRow {
+  const incoming = isAbove(row.incoming, cursor) ? row.incoming : undefined
+  return { ...row, incoming, ...(accepted && { sent: undefined }) }
+}
+
+function isAbove(answer: SessionAnswer | undefined, cursor: number): boolean {
+  return answer?.snapshot != null && answer.snapshot.cursor > cursor
+}
+
+function mismatch(row: SessionRow, answer: SessionAnswer, context: AnswerContext): Taken {
   const refused = {
     code: 'definition-mismatch',
     message: 'The server holds this session for another definition or revision.',
@@ -183,5 +224,5 @@ function mismatch(row: SessionRow, answer: SessionAnswer, context: AnswerContext
     at: context.now,
     writeId: row.sent?.writeId ?? answer.lastWriteId ?? 'none',
   }
-  return { change: { row: { ...row, refused } }, result: { kind: 'mismatch' } }
+  return { change: { row: { ...row, incoming: undefined, refused } }, result: { kind: 'mismatch' } }
 }

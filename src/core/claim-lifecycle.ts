@@ -1,13 +1,15 @@
-import type { Snapshot } from '../contract/session-snapshot.ts'
-import { type Outcome, statusRank, type Want } from '../protocol/claim-status.ts'
+import type { ConfirmationStatus, Snapshot } from '../contract/session-snapshot.ts'
+import type { Outcome } from '../protocol/claim-status.ts'
 import type { Problem } from '../protocol/problem.ts'
 import type { ClaimAnswer } from '../protocol/put-claim.ts'
-import { mergeClaimViews } from './claim-order.ts'
-import { claimById } from './claim-rows.ts'
+import { claimView, laterStatus, mergeClaimViews } from './claim-order.ts'
+import { claimById, deviceAttempt } from './claim-rows.ts'
+import { initialState } from './conversation-chain.ts'
 import type { Base, ClaimRow, Decided, DeviceSession, SessionRow } from './device-session.ts'
-import { addLeft } from './left-tokens.ts'
+import { addLeft, hasLeft } from './left-tokens.ts'
+import { overlayAsked, withStatus } from './overlay-statuses.ts'
 import { sameContent } from './same-content.ts'
-import { withStatus } from './save-snapshot.ts'
+import { isHeld, settleHeld } from './settle-held.ts'
 
 /*
  * The life of one decision on this device. Every arrow is one strict transaction that checks the state it leaves.
@@ -34,7 +36,10 @@ export type ClaimAnswered =
   /** The row has moved on: another tab took the answer. */
   | { readonly kind: 'stale' }
 
-/** Takes the server's answer to a claim, rule K4. The snapshot in it goes to `applyAnswer` unless this took it as base. */
+/**
+ * Takes the server's answer to a claim, rule K4. Everything in it but this claim is `applyAnswer`'s, which the caller
+ * hands the same answer afterwards.
+ */
 export function acceptClaimAnswer(
   session: DeviceSession,
   claimId: string,
@@ -43,14 +48,12 @@ export function acceptClaimAnswer(
 ): Decided<ClaimAnswered> {
   const claim = claimById(session, claimId)
   const { row } = session
-  if (!claim || !row) return stale
-  const heard: SessionRow = {
-    ...row,
-    confirmed: true,
-    claims: mergeClaimViews(row.claims, [...answer.claims, answer.claim]),
-  }
-  if (claim.own) return deliverOwn(heard, claim, answer)
+  if (!claim || !row || row.deleted || row.incarnation !== answer.incarnation) return stale
+  if (claim.own) return deliverOwn(row, claim, answer)
+  const heard = hear(row, answer)
   if (claim.state !== 'sent' && !(asked && claim.state === 'won')) return stale
+  // Given up or taken over since: asked again, the server says so.
+  if ((claimView(heard.claims, claim.token)?.attempt ?? 0) > answer.claim.attempt) return stale
   switch (answer.result) {
     case 'won':
       return asked && row.local?.cursor === asked.expectedCursor
@@ -60,7 +63,7 @@ export function acceptClaimAnswer(
       return stale
     case 'lost':
     case 'expired':
-      return move(showStatus(heard, claim.token, answer), { ...claim, state: answer.result }, 'lost')
+      return move(showStatus(session, heard, claim.token), { ...claim, state: answer.result }, 'lost')
     case 'refused':
       return move(heard, withProblem({ ...claim, state: 'refused' }, answer), 'refused')
   }
@@ -94,19 +97,17 @@ export function withdrawClaim(session: DeviceSession, claimId: string): Decided<
 export function startWonClaim(session: DeviceSession, claimId: string): Decided<ClaimRow | undefined> {
   const claim = claimById(session, claimId)
   const { row } = session
-  if (claim?.state !== 'won' || !row) return { result: undefined }
+  if (claim?.state !== 'won' || !row || row.deleted) return { result: undefined }
   const running: ClaimRow = { ...claim, state: 'running' }
   return { change: { row: setStatus(row, claim.token, claim.want), putClaims: [running] }, result: running }
 }
 
-/** The effect of a running claim was seen, rule K6: stored here, then told to the server. */
+/** The effect of a claim was seen, rule K6: stored here, then told to the server. */
 export function settleClaim(session: DeviceSession, claimId: string, outcome: Outcome): Decided<boolean> {
   const claim = claimById(session, claimId)
   const { row } = session
-  if (!row || (claim?.state !== 'running' && claim?.state !== 'attention')) return { result: false }
-  const settled: ClaimRow = { ...claim, state: 'settled', outcome, told: false, problem: undefined }
-  const next = { ...setStatus(row, claim.token, outcome), dirty: true }
-  return { change: { row: next, putClaims: [settled] }, result: true }
+  if (!row || !claim || !isHeld(claim)) return { result: false }
+  return { change: settleHeld(row, claim, outcome).change, result: true }
 }
 
 /** Nobody holds the lock of a running claim, or its effect was not seen: a person decides, rule K8. */
@@ -120,17 +121,19 @@ export function raiseAttention(
   return { change: { putClaims: [{ ...claim, state: 'attention', ...(problem && { problem }) }] }, result: true }
 }
 
-/** The server heard the settlement. */
+/** The server heard the settlement. False: it has to be told again, after the claim itself. */
 export function markTold(session: DeviceSession, claimId: string, answer: ClaimAnswer): Decided<boolean> {
   const claim = claimById(session, claimId)
   const { row } = session
-  if (!row || claim?.state !== 'settled') return { result: false }
-  const heard = { ...row, confirmed: true, claims: mergeClaimViews(row.claims, [...answer.claims, answer.claim]) }
+  if (!row || claim?.state !== 'settled' || isPutOff(answer)) return { result: false }
   // Refused or lost: somebody was given another attempt meanwhile. What happened here is on record there; ours is told.
-  return { change: { row: heard, putClaims: [{ ...claim, told: true }] }, result: true }
+  return { change: { row: hear(row, answer), putClaims: [{ ...claim, told: true }] }, result: true }
 }
 
-/** A person says that nothing ran; the server (or, for an own decision, this device) made the token pending again. */
+/**
+ * A person says that nothing ran, and the server made the token pending again. Only a token that nobody but this device
+ * ever saw is given back without one.
+ */
 export function releaseClaim(
   session: DeviceSession,
   claimId: string,
@@ -139,17 +142,19 @@ export function releaseClaim(
   const claim = claimById(session, claimId)
   const { row } = session
   if (!row || (claim?.state !== 'attention' && claim?.state !== 'running')) return { result: false }
-  const claims = answer ? mergeClaimViews(row.claims, [...answer.claims, answer.claim]) : row.claims
-  const released: ClaimRow = { ...claim, state: 'released', attempt: claim.attempt }
-  const next = { ...setStatus({ ...row, claims }, claim.token, 'pending'), dirty: answer ? row.dirty : true }
-  return { change: { row: next, putClaims: [released] }, result: true }
+  if (answer ? answer.result !== 'recorded' : !claim.own || hasLeft(row.left, claim.token)) return { result: false }
+  const heard = answer ? hear(row, answer) : { ...row, dirty: true }
+  const released: ClaimRow = { ...claim, state: 'released' }
+  return { change: { row: setStatus(heard, claim.token, 'pending'), putClaims: [released] }, result: true }
 }
 
 /**
- * The server hears of a decision that this device took alone. It can only be taken already where two devices share one
- * identity, as a cloned profile does: that stays on record as a problem.
+ * The server hears of a decision that this device took alone, and the token has left it. It can only be taken already
+ * where two devices share one identity, as a cloned profile does: that stays on record as a problem.
  */
-function deliverOwn(row: SessionRow, claim: ClaimRow, answer: ClaimAnswer): Decided<ClaimAnswered> {
+function deliverOwn(before: SessionRow, claim: ClaimRow, answer: ClaimAnswer): Decided<ClaimAnswered> {
+  if (isPutOff(answer)) return { result: { kind: 'refused' } }
+  const row = { ...hear(before, answer), left: addLeft(before.left, [claim.confirmation], answer.epoch) }
   if (answer.result === 'won') return { change: { row }, result: { kind: 'won' } }
   const problem = answer.problem ?? {
     code: 'conflict',
@@ -164,17 +169,18 @@ function deliverOwn(row: SessionRow, claim: ClaimRow, answer: ClaimAnswer): Deci
 /** Won with the local cursor still the expected one: exactly what was asked is stored, and it runs. */
 function startAsked(row: SessionRow, claim: ClaimRow, answer: ClaimAnswer, asked: Snapshot): Decided<ClaimAnswered> {
   const running: ClaimRow = { ...claim, state: 'running', attempt: answer.claim.attempt }
-  const local: Snapshot = { ...asked, confirmations: withStatus(asked.confirmations, claim.token, claim.want) }
+  const local = overlayAsked(row.local, asked, { ...claim.confirmation, status: claim.want })
+  const initial = row.initial ?? (local.conversation && initialState(local.conversation))
+  const started: SessionRow = { ...row, local, ...(initial !== undefined && { initial }) }
   const { snapshot, etag } = answer
   // The server stood where we stand exactly when it says that it did before this claim, rule R6.
   const direct = snapshot !== null && etag !== null && row.base !== undefined && answer.etagBefore === row.base.etag
   if (!direct) {
-    return { change: { row: { ...row, local, dirty: true }, putClaims: [running] }, result: { kind: 'run' } }
+    return { change: { row: { ...started, dirty: true }, putClaims: [running] }, result: { kind: 'run' } }
   }
   const base: Base = { snapshot, etag, cursor: snapshot.cursor, head: answer.head }
   const next: SessionRow = {
-    ...row,
-    local,
+    ...started,
     base,
     left: addLeft(row.left, snapshot.confirmations, answer.epoch),
     dirty: row.dirty || !sameContent(local, snapshot),
@@ -183,18 +189,32 @@ function startAsked(row: SessionRow, claim: ClaimRow, answer: ClaimAnswer, asked
 }
 
 /** The token's status as the claim view has it, and a raised cursor, rules K4 and R10. */
-function showStatus(row: SessionRow, token: string, { claim }: ClaimAnswer): SessionRow {
-  if (!row.local) return row
-  const shown = row.local.confirmations.find((each) => each.token === token)
-  const later = shown && (claim.attempt > 0 || statusRank(claim.status) >= statusRank(shown.status))
-  const confirmations = later ? withStatus(row.local.confirmations, token, claim.status) : row.local.confirmations
-  return { ...row, local: { ...row.local, confirmations, cursor: row.local.cursor + 1 } }
+function showStatus(session: DeviceSession, row: SessionRow, token: string): SessionRow {
+  const shown = row.local?.confirmations.find((each) => each.token === token)
+  const view = claimView(row.claims, token)
+  if (!row.local || !shown || !view) return raiseCursor(row)
+  const later = laterStatus({ status: shown.status, attempt: deviceAttempt(session, token) }, view)
+  return setStatus(row, token, later.status)
 }
 
-function setStatus(row: SessionRow, token: string, status: Want | Outcome | 'pending'): SessionRow {
+function raiseCursor(row: SessionRow): SessionRow {
+  return row.local ? { ...row, local: { ...row.local, cursor: row.local.cursor + 1 } } : row
+}
+
+function setStatus(row: SessionRow, token: string, status: ConfirmationStatus): SessionRow {
   if (!row.local) return row
   const confirmations = withStatus(row.local.confirmations, token, status)
   return { ...row, local: { ...row.local, confirmations, cursor: row.local.cursor + 1 } }
+}
+
+/** What the answer says of its own claim. */
+function hear(row: SessionRow, answer: ClaimAnswer): SessionRow {
+  return { ...row, confirmed: true, claims: mergeClaimViews(row.claims, [answer.claim]) }
+}
+
+/** The server may accept the same request later. */
+function isPutOff({ result, problem }: ClaimAnswer): boolean {
+  return result === 'refused' && (problem?.retryable ?? false)
 }
 
 function move(row: SessionRow, claim: ClaimRow, kind: 'won' | 'lost' | 'refused'): Decided<ClaimAnswered> {

@@ -2,6 +2,14 @@ import type { ConfirmationStatus } from '../contract/session-snapshot.ts'
 import { statusRank } from '../protocol/claim-status.ts'
 import type { ClaimView } from '../protocol/claim-view.ts'
 
+/** Token → what the server last told of its claim. */
+export type ClaimViews = Readonly<Record<string, ClaimView>>
+
+/** Own keys only: `constructor` is a fine token. */
+export function claimView(views: ClaimViews, token: string): ClaimView | undefined {
+  return Object.hasOwn(views, token) ? views[token] : undefined
+}
+
 export interface AttemptedStatus {
   readonly status: ConfirmationStatus
   readonly attempt: number
@@ -14,10 +22,7 @@ export function laterStatus(ours: AttemptedStatus, theirs: AttemptedStatus): Att
 }
 
 /** The views after an answer: a view only ever moves on within an epoch. */
-export function mergeClaimViews(
-  known: Readonly<Record<string, ClaimView>>,
-  answered: readonly ClaimView[],
-): Readonly<Record<string, ClaimView>> {
+export function mergeClaimViews(known: ClaimViews, answered: readonly ClaimView[]): ClaimViews {
   if (answered.length === 0) return known
   const merged = new Map(Object.entries(known))
   for (const view of answered) {

@@ -1,6 +1,10 @@
+import type { Snapshot } from '../contract/session-snapshot.ts'
+import { claimView } from './claim-order.ts'
 import type { ClaimRow, ClaimState, DeviceSession } from './device-session.ts'
 
 const LIVE: ReadonlySet<ClaimState> = new Set(['waiting', 'sent', 'won', 'running', 'attention'])
+/** What happened here shows in the token's status. */
+const SHOWN: ReadonlySet<ClaimState> = new Set(['running', 'attention', 'settled'])
 
 /** A live row still stands for its token; of each token there is at most one, rule K3. */
 export function isLive(row: ClaimRow): boolean {
@@ -15,16 +19,28 @@ export function claimById(session: DeviceSession, claimId: string): ClaimRow | u
   return session.claims.find((row) => row.claimId === claimId)
 }
 
-/** The attempt that this device's status of a token belongs to. */
+/**
+ * The attempt that this device's status of a token belongs to: its own decision's. A status that it only heard of counts
+ * as the first attempt's, so that what the server says of a later one always goes before it.
+ */
 export function deviceAttempt(session: DeviceSession, token: string): number {
-  const own = session.claims.filter((row) => row.token === token && (isLive(row) || row.state === 'settled'))
-  const view = session.row?.claims[token]
-  return Math.max(view?.attempt ?? 0, ...own.map((row) => row.attempt))
+  const own = session.claims.filter((row) => row.token === token && SHOWN.has(row.state))
+  return Math.max(0, ...own.map((row) => row.attempt))
 }
 
-/** True if the server does not know yet what this device decided alone, rule K9: no snapshot is sent before it does. */
-export function isUndelivered(session: DeviceSession, row: ClaimRow): boolean {
-  if (row.state === 'settled' && !row.told) return true
-  if (!row.own || row.problem || !(isLive(row) || row.state === 'settled')) return false
-  return session.row?.claims[row.token]?.claimId !== row.claimId
+/**
+ * True if the server does not know yet what this device decided alone, or how it ended, rule K9: no snapshot is sent
+ * before it does. A view of the token says that it was asked, whatever it answered.
+ */
+export function isUndelivered({ row: session }: DeviceSession, row: ClaimRow): boolean {
+  if (row.state === 'settled') return !row.told
+  return row.own && isLive(row) && (!session || claimView(session.claims, row.token) === undefined)
+}
+
+/** The rows that nothing needs any more: over and told, and their token has left the snapshot, rule K10. */
+export function outlivedClaims(claims: readonly ClaimRow[], snapshot: Snapshot): readonly string[] {
+  const shown = new Set(snapshot.confirmations.map(({ token }) => token))
+  return claims
+    .filter((row) => !isLive(row) && !shown.has(row.token) && (row.state !== 'settled' || row.told))
+    .map((row) => row.claimId)
 }

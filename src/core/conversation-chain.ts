@@ -39,12 +39,11 @@ export function cutConversation(
 export function isPrefix(shorter: readonly Decision[], longer: readonly Decision[]): boolean {
   return shorter.every((decision, index) => {
     const other = longer[index]
-    return (
-      other !== undefined &&
-      other.messageId === decision.messageId &&
-      other.input === decision.input &&
-      other.routeId === decision.routeId &&
-      other.toState === decision.toState
-    )
+    return other !== undefined && isSameDecision(decision, other)
   })
+}
+
+/** True if both say how the same message was routed; what was answered to it may have been said in other words. */
+export function isSameDecision(a: Decision, b: Decision): boolean {
+  return a.messageId === b.messageId && a.input === b.input && a.routeId === b.routeId && a.toState === b.toState
 }

@@ -5,10 +5,15 @@ import type { Epoch } from '../protocol/identity.ts'
 export type LeftTokens = Readonly<Record<string, Epoch>>
 
 export function addLeft(left: LeftTokens, confirmations: readonly Confirmation[], epoch: Epoch): LeftTokens {
-  const fresh = confirmations.filter(({ token }) => !Object.hasOwn(left, token))
+  const fresh = confirmations.filter(({ token }) => !hasLeft(left, token))
   return fresh.length === 0 ? left : { ...left, ...Object.fromEntries(fresh.map(({ token }) => [token, epoch])) }
 }
 
 export function hasLeft(left: LeftTokens, token: string): boolean {
-  return Object.hasOwn(left, token)
+  return leftIn(left, token) !== undefined
+}
+
+/** The epoch in which a token left. Own keys only: `constructor` is a fine token. */
+export function leftIn(left: LeftTokens, token: string): Epoch | undefined {
+  return Object.hasOwn(left, token) ? left[token] : undefined
 }

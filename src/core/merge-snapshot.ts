@@ -9,9 +9,9 @@ import type {
 import { MAX_TERMINAL_TURNS } from '../contract/session-snapshot.ts'
 import type { Lease } from '../protocol/session-answer.ts'
 import { type AttemptedStatus, laterStatus } from './claim-order.ts'
-import { isPrefix } from './conversation-chain.ts'
+import { isPrefix, isSameDecision } from './conversation-chain.ts'
 import { pruneConfirmations } from './prune-confirmations.ts'
-import { sameConversation } from './same-content.ts'
+import { deepEqual, sameConversation } from './same-content.ts'
 
 export interface MergeInput {
   /** What both sides last had in common; absent: nothing is known. */
@@ -27,7 +27,7 @@ export interface MergeInput {
 
 export interface Merged {
   readonly snapshot: Snapshot
-  /** Decisions of this device that the server's conversation replaced. */
+  /** Decisions that only this device took and that the server's conversation replaced. */
   readonly diverged: readonly Decision[]
 }
 
@@ -42,7 +42,7 @@ export function isMergeable(a: Snapshot, b: Snapshot): boolean {
 export function mergeSnapshot(input: MergeInput): Merged {
   const { base, local, server } = input
   const { conversation, diverged } = mergeConversation(base?.conversation, local.conversation, server.conversation)
-  const terminalTurns = mergeTerminalTurns(local.terminalTurns ?? [], server.terminalTurns ?? [])
+  const terminalTurns = mergeTerminalTurns(input)
   const activeTurn = mergeActiveTurn(input, terminalTurns)
   const { activeTurn: _a, terminalTurns: _t, conversation: _c, ...rest } = server
   return {
@@ -72,8 +72,9 @@ function mergeConversation(
   if (sameConversation(server, base)) return ours
   if (isPrefix(server.decisions, local.decisions)) return ours
   if (isPrefix(local.decisions, server.decisions)) return theirs
-  const kept = new Set(server.decisions.map((decision) => decision.messageId))
-  return { conversation: server, diverged: local.decisions.filter((decision) => !kept.has(decision.messageId)) }
+  const known = [...server.decisions, ...(base?.decisions ?? [])]
+  const diverged = local.decisions.filter((ours) => !known.some((theirs) => isSameDecision(ours, theirs)))
+  return { conversation: server, diverged }
 }
 
 /** Union by token, the server's order first. A second token for one tool call is refused: the server's stays. */
@@ -95,21 +96,22 @@ function at({ token, status }: Confirmation, attempt: (token: string) => number)
   return { status, attempt: attempt(token) }
 }
 
-function mergeTerminalTurns(ours: readonly TerminalTurn[], theirs: readonly TerminalTurn[]): readonly TerminalTurn[] {
-  const known = new Set(theirs.map((turn) => turn.turnId))
-  return [...theirs, ...ours.filter((turn) => !known.has(turn.turnId))].slice(-MAX_TERMINAL_TURNS)
+/** Theirs, then what ended here since: what was in `base` and is gone was the oldest there, and must not come back. */
+function mergeTerminalTurns({ base, local, server }: MergeInput): readonly TerminalTurn[] {
+  const theirs = server.terminalTurns ?? []
+  const known = new Set([...theirs, ...(base?.terminalTurns ?? [])].map((turn) => turn.turnId))
+  const ours = (local.terminalTurns ?? []).filter((turn) => !known.has(turn.turnId))
+  return [...theirs, ...ours].slice(-MAX_TERMINAL_TURNS)
 }
 
-/** The lease's holder; without a lease, the side that changed it. */
+/** The lease's holder; where a snapshot shows it already, or without a lease, the side that changed it. */
 function mergeActiveTurn(
   { base, local, server, lease }: MergeInput,
   ended: readonly TerminalTurn[],
 ): ActiveTurn | undefined {
-  const turn = lease
-    ? { turnId: lease.turnId, expiresAt: lease.expiresAt }
-    : local.activeTurn?.turnId === base?.activeTurn?.turnId
-      ? server.activeTurn
-      : local.activeTurn
+  const changed = deepEqual(local.activeTurn, base?.activeTurn) ? server.activeTurn : local.activeTurn
+  const turn =
+    !lease || lease.turnId === changed?.turnId ? changed : { turnId: lease.turnId, expiresAt: lease.expiresAt }
   return turn && ended.some(({ turnId }) => turnId === turn.turnId) ? undefined : turn
 }
 

@@ -4,7 +4,7 @@ import type { Problem } from '../protocol/problem.ts'
 import type { PutSession } from '../protocol/put-session.ts'
 import { isUndelivered } from './claim-rows.ts'
 import type { Decided, DeviceSession, Sent, SessionRow } from './device-session.ts'
-import { addLeft } from './left-tokens.ts'
+import { addLeft, leftIn } from './left-tokens.ts'
 
 export type PushStep =
   | { readonly kind: 'put'; readonly request: PutSession; readonly ifMatch: ETag | null }
@@ -25,10 +25,11 @@ export function beginPush(session: DeviceSession, context: PushContext): Decided
   const { row } = session
   if (!row || row.deleted) return nothing
   if (context.holdBack) return { result: { kind: 'wait', for: 'running' } }
-  if (context.unackedUpdates) return { result: { kind: 'wait', for: 'messages' } }
-  if (session.claims.some((claim) => isUndelivered(session, claim))) return { result: { kind: 'wait', for: 'claims' } }
+  // What it names was acknowledged before it was sent the first time; only its answer lets the session go on.
   if (row.sent) return { result: put(row, row.sent) }
   if (!row.dirty || !row.local || row.refused) return nothing
+  if (context.unackedUpdates) return { result: { kind: 'wait', for: 'messages' } }
+  if (session.claims.some((claim) => isUndelivered(session, claim))) return { result: { kind: 'wait', for: 'claims' } }
   const cursor = Math.max(row.local.cursor, (row.base?.cursor ?? -1) + 1)
   const local = cursor === row.local.cursor ? row.local : { ...row.local, cursor }
   const sent: Sent = {
@@ -50,10 +51,13 @@ export function refusePush(session: DeviceSession, writeId: string, problem: Pro
   return { change: { row: { ...row, sent: undefined, refused: { ...problem, writeId } } }, result: true }
 }
 
-/** The PUT did not apply, and what the server says instead comes in beside it: a 412, or another incarnation. */
+/**
+ * The PUT did not apply, and what the server says instead comes in beside it: a 412, or another incarnation. One that
+ * did apply stays until its answer is taken in, which a running claim may hold back: it is what both sides share then.
+ */
 export function forgetPush(session: DeviceSession, writeId: string): Decided<boolean> {
   const { row } = session
-  if (row?.sent?.writeId !== writeId) return { result: false }
+  if (row?.sent?.writeId !== writeId || row.incoming?.lastWriteId === writeId) return { result: false }
   return { change: { row: { ...row, sent: undefined } }, result: true }
 }
 
@@ -66,6 +70,6 @@ function put(row: SessionRow, sent: Sent): PushStep {
 }
 
 function leftEarlier(row: SessionRow, token: string, epoch: Epoch): boolean {
-  const left = row.left[token]
+  const left = leftIn(row.left, token)
   return left !== undefined && left !== epoch
 }

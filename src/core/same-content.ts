@@ -19,7 +19,7 @@ export function sameConversation(a: Conversation | undefined, b: Conversation | 
 
 /** Structural equality of JSON values; the order of keys does not matter, and `undefined` equals absence. */
 export function deepEqual(a: unknown, b: unknown): boolean {
-  if (Object.is(a, b)) return true
+  if (a === b) return true
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false
   if (Array.isArray(a) || Array.isArray(b)) {
     if (!Array.isArray(a) || !Array.isArray(b) || a.length !== b.length) return false

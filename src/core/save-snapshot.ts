@@ -1,15 +1,17 @@
-import type { Confirmation, Snapshot } from '../contract/session-snapshot.ts'
+import { type Confirmation, MAX_CONFIRMATIONS, type Snapshot } from '../contract/session-snapshot.ts'
 import { RejoinError } from '../errors.ts'
 import type { Want } from '../protocol/claim-status.ts'
 import type { Incarnation } from '../protocol/identity.ts'
 import type { Lease } from '../protocol/session-answer.ts'
-import { deviceAttempt, liveClaim } from './claim-rows.ts'
+import { claimView } from './claim-order.ts'
+import { liveClaim, outlivedClaims } from './claim-rows.ts'
 import { type ConfirmationMove, confirmationMoves } from './confirmation-moves.ts'
 import { chains, initialState } from './conversation-chain.ts'
-import type { ClaimRow, Decided, DeviceSession, SessionRow } from './device-session.ts'
+import type { ClaimRow, Decided, DeviceChange, DeviceSession, SessionRow } from './device-session.ts'
 import { hasLeft } from './left-tokens.ts'
 import { isMergeable } from './merge-snapshot.ts'
-import { overlayStatuses } from './overlay-statuses.ts'
+import { overlayAsked } from './overlay-statuses.ts'
+import { asSettled, isHeld, settleHeld } from './settle-held.ts'
 
 /** How a claim would be decided from here. */
 export interface ClaimRoute {
@@ -27,7 +29,7 @@ export interface SaveRequest {
   readonly expectedCursor: number | undefined
   /** The incarnation that this tab last loaded or created; a save against another is a conflict, rule I3. */
   readonly knownIncarnation: Incarnation | undefined
-  /** For a session that has no row yet. */
+  /** Fresh for each save; for a session that has no row yet. */
   readonly newIncarnation: Incarnation
   /** Absent: a claim answers `needs-claim` and writes nothing. */
   readonly route?: ClaimRoute
@@ -66,12 +68,9 @@ export function saveSnapshot(session: DeviceSession, request: SaveRequest): Deci
   const { snapshot, expectedCursor, knownIncarnation } = request
   const { row } = session
   requireAdvance(snapshot, expectedCursor)
-  if (row?.deleted || (row && knownIncarnation !== undefined && !isIncarnation(row, knownIncarnation))) return conflict
+  if (row?.deleted || (knownIncarnation !== undefined && !isIncarnation(row, knownIncarnation))) return conflict
   const moves = confirmationMoves(row?.local, snapshot)
-  const settlement = moves.find((move) => move.kind === 'settlement')
-  const current = row?.local?.cursor === expectedCursor
-  if (settlement && !current && row?.local) return recordLate(session, row, row.local, settlement)
-  if (!current) return conflict
+  if (row?.local?.cursor !== expectedCursor) return recordLate(session, moves)
   if (row?.local && !isMergeable(row.local, snapshot)) throw definitionMismatch()
   const initial = requireChain(row, snapshot)
   const move = onlyMove(moves)
@@ -88,18 +87,17 @@ export function saveSnapshot(session: DeviceSession, request: SaveRequest): Deci
   const before: SessionRow = row ?? createSessionRow(snapshot.sessionId, request.newIncarnation)
   const next: SessionRow = {
     ...before,
-    local: { ...snapshot, confirmations: overlay(row?.local, snapshot, move) },
+    local: overlayAsked(row?.local, snapshot, move?.confirmation),
     dirty: true,
     ...(initial !== undefined && { initial }),
     ...(request.lease?.lease && { lease: request.lease.lease }),
     refused: undefined,
   }
-  requireUniqueCalls(next.local?.confirmations ?? [])
-  if (move?.kind === 'claim') return claim(session, row, next, move, request)
-  if (move?.kind === 'settlement') return settle(session, next, move)
-  const imported = moves.filter((each) => each.kind === 'import').map((each) => importRow(next, each, request))
-  const result: SaveOutcome = { kind: 'stored', incarnation: next.incarnation }
-  return { change: { row: next, ...(imported.length > 0 && { putClaims: imported }) }, result }
+  requireStorable(next.local?.confirmations ?? [])
+  const change = store(session, next, moves, request)
+  if (move?.kind === 'claim') return claim(session, row, change, move, request)
+  if (move?.kind === 'settlement') return settle(session, change, move)
+  return { change, result: { kind: 'stored', incarnation: next.incarnation } }
 }
 
 /** A row as the first save or the first message of a session makes it, rule I1. */
@@ -108,21 +106,42 @@ export function createSessionRow(sessionId: string, incarnation: Incarnation): S
 }
 
 /** True if `incarnation` names the session that `row` holds, also under a name that it gave up for the server's, I2. */
-export function isIncarnation(row: SessionRow, incarnation: Incarnation): boolean {
-  return row.incarnation === incarnation || (row.was?.includes(incarnation) ?? false)
+export function isIncarnation(row: SessionRow | undefined, incarnation: Incarnation): boolean {
+  return row?.incarnation === incarnation || (row?.was?.includes(incarnation) ?? false)
 }
 
 type MoveOf<K extends ConfirmationMove['kind']> = Extract<ConfirmationMove, { kind: K }>
 
 const conflict: Decided<SaveOutcome> = { result: { kind: 'conflict' } }
 
+interface StoreChange extends DeviceChange {
+  readonly row: SessionRow
+  readonly putClaims: readonly ClaimRow[]
+  readonly removeClaims: readonly string[]
+}
+
+/** Stores `next`, with what it brings of the past, and without the rows that it no longer needs. */
+function store(
+  session: DeviceSession,
+  next: SessionRow,
+  moves: readonly ConfirmationMove[],
+  { snapshot, newIncarnation }: SaveRequest,
+): StoreChange {
+  const putClaims = moves
+    .filter((move) => move.kind === 'import')
+    .filter(({ confirmation: { token } }) => claimView(next.claims, token) === undefined)
+    .map((move, index) => importRow(next, move, `${newIncarnation}.${index}`))
+  return { row: next, putClaims, removeClaims: outlivedClaims(session.claims, next.local ?? snapshot) }
+}
+
 function claim(
   session: DeviceSession,
   row: SessionRow | undefined,
-  next: SessionRow,
+  stored: StoreChange,
   move: MoveOf<'claim'>,
   { route, expectedCursor }: SaveRequest,
 ): Decided<SaveOutcome> {
+  const next = stored.row
   const { token } = move.confirmation
   const live = liveClaim(session, token)
   if (live && live.want === move.want) return { result: { kind: 'queued' } }
@@ -143,60 +162,59 @@ function claim(
     confirmation: { ...move.confirmation, status: 'pending' },
     own,
     state: own ? 'running' : route.via === 'server' ? 'sent' : 'waiting',
-    attempt: deviceAttempt(session, token),
+    attempt: claimView(next.claims, token)?.attempt ?? 0,
     told: false,
     ...(expectedCursor !== undefined && { expectedCursor }),
     deviceAt: route.deviceAt,
     sub: route.sub,
   }
   const superseded = session.claims.filter((each) => each.token === token && each.state !== 'settled')
-  const change = {
-    putClaims: [claimRow],
-    ...(superseded.length > 0 && { removeClaims: superseded.map((each) => each.claimId) }),
+  const removeClaims = superseded.map((each) => each.claimId)
+  if (own) {
+    const change = {
+      row: next,
+      putClaims: [...stored.putClaims, claimRow],
+      removeClaims: [...stored.removeClaims, ...removeClaims],
+    }
+    return { change, result: { kind: 'run', claim: claimRow } }
   }
-  if (own) return { change: { ...change, row: next }, result: { kind: 'run', claim: claimRow } }
   // The permission is the server's to give: the snapshot stays as it is until it did. A session that was never stored
   // still needs a row for its outbox to stand on.
-  const waiting = row ? change : { ...change, row: createSessionRow(next.sessionId, next.incarnation) }
-  return claimRow.state === 'sent'
-    ? { change: waiting, result: { kind: 'ask', claim: claimRow } }
-    : { change: waiting, result: { kind: 'queued' } }
+  const before = row ? {} : { row: createSessionRow(next.sessionId, next.incarnation) }
+  const change = { ...before, putClaims: [claimRow], removeClaims }
+  const result: SaveOutcome = claimRow.state === 'sent' ? { kind: 'ask', claim: claimRow } : { kind: 'queued' }
+  return { change, result }
 }
 
-function settle(session: DeviceSession, next: SessionRow, move: MoveOf<'settlement'>): Decided<SaveOutcome> {
-  const settled = settledRow(session, move)
-  return { change: { row: next, putClaims: [settled] }, result: { kind: 'settled', claim: settled } }
-}
-
-/** Forgetting an effect that happened is the worse error, so the outcome is recorded on what is stored now. */
-function recordLate(
-  session: DeviceSession,
-  row: SessionRow,
-  local: Snapshot,
-  move: MoveOf<'settlement'>,
-): Decided<SaveOutcome> {
-  if (!liveClaim(session, move.confirmation.token)) return conflict
-  const settled = settledRow(session, move)
-  const confirmations = withStatus(local.confirmations, move.confirmation.token, move.outcome)
-  const next = { ...row, dirty: true, local: { ...local, confirmations, cursor: local.cursor + 1 } }
-  return { change: { row: next, putClaims: [settled] }, result: { kind: 'recorded', claim: settled } }
-}
-
-function settledRow(session: DeviceSession, { confirmation, outcome }: MoveOf<'settlement'>): ClaimRow {
-  const running = liveClaim(session, confirmation.token)
-  if (running?.state !== 'running') {
+function settle(session: DeviceSession, stored: StoreChange, move: MoveOf<'settlement'>): Decided<SaveOutcome> {
+  const held = liveClaim(session, move.confirmation.token)
+  if (!held || !isHeld(held)) {
     throw new RejoinError('refused', 'This device holds no permission for the confirmation that the save settles.', {
       hint: 'Look at rejoin.attention: a decision that broke off is settled there.',
     })
   }
-  return { ...running, state: 'settled', outcome, told: false }
+  const settled = asSettled(held, move.outcome)
+  const change = { ...stored, putClaims: [...stored.putClaims, settled] }
+  return { change, result: { kind: 'settled', claim: settled } }
 }
 
-function importRow(row: SessionRow, move: MoveOf<'import'>, { route, newIncarnation }: SaveRequest): ClaimRow {
-  const { confirmation, outcome } = move
+/** The cursor has moved: a conflict. An outcome is recorded all the same, on what is stored now, rule K6. */
+function recordLate(session: DeviceSession, moves: readonly ConfirmationMove[]): Decided<SaveOutcome> {
+  for (const move of moves) {
+    if (move.kind !== 'settlement' && move.kind !== 'unclaimed') continue
+    const { token } = move.confirmation
+    const held = liveClaim(session, token) ?? session.claims.find((claim) => claim.token === token && isHeld(claim))
+    if (!session.row || !held || !isHeld(held)) continue
+    const { change, settled } = settleHeld(session.row, held, move.outcome)
+    return { change, result: { kind: 'recorded', claim: settled } }
+  }
+  return conflict
+}
+
+function importRow(row: SessionRow, { confirmation, outcome }: MoveOf<'import'>, claimId: string): ClaimRow {
   return {
     kind: 'claim',
-    claimId: route?.claimId ?? `import-${newIncarnation}-${confirmation.token}`.slice(0, 128),
+    claimId,
     sessionId: row.sessionId,
     incarnation: row.incarnation,
     token: confirmation.token,
@@ -208,8 +226,8 @@ function importRow(row: SessionRow, move: MoveOf<'import'>, { route, newIncarnat
     attempt: 0,
     outcome,
     told: false,
-    deviceAt: route?.deviceAt ?? 0,
-    sub: route?.sub ?? '',
+    deviceAt: 0,
+    sub: '',
   }
 }
 
@@ -218,26 +236,6 @@ function raised(row: SessionRow | undefined): Decided<SaveOutcome> {
   if (!row?.local) return conflict
   const local = { ...row.local, cursor: row.local.cursor + 1 }
   return { change: { row: { ...row, local } }, result: { kind: 'conflict' } }
-}
-
-function overlay(
-  stored: Snapshot | undefined,
-  asked: Snapshot,
-  move: ConfirmationMove | undefined,
-): readonly Confirmation[] {
-  if (!stored) return asked.confirmations
-  const confirmations = move
-    ? withStatus(stored.confirmations, move.confirmation.token, move.confirmation.status)
-    : stored.confirmations
-  return overlayStatuses(asked.confirmations, { confirmations, claims: {} })
-}
-
-export function withStatus(
-  confirmations: readonly Confirmation[],
-  token: string,
-  status: Confirmation['status'],
-): readonly Confirmation[] {
-  return confirmations.map((each) => (each.token === token && each.status !== status ? { ...each, status } : each))
 }
 
 function requireAdvance(snapshot: Snapshot, expectedCursor: number | undefined): void {
@@ -279,7 +277,12 @@ function onlyMove(moves: readonly ConfirmationMove[]): MoveOf<'claim'> | MoveOf<
   return exclusive[0]
 }
 
-function requireUniqueCalls(confirmations: readonly Confirmation[]): void {
+function requireStorable(confirmations: readonly Confirmation[]): void {
+  if (confirmations.length > MAX_CONFIRMATIONS) {
+    throw new RejoinError('too-large', `More than ${MAX_CONFIRMATIONS} confirmations are open.`, {
+      hint: 'Decide some of them first.',
+    })
+  }
   if (new Set(confirmations.map((each) => each.toolCallId)).size !== confirmations.length) {
     throw new RejoinError('snapshot-invalid', 'Two confirmations name the same tool call.')
   }
