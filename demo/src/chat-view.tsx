@@ -1,13 +1,12 @@
-import type { ToolCall } from '@agentskit/core'
-import { useRef, useState, useSyncExternalStore } from 'react'
+import { useState, useSyncExternalStore } from 'react'
 import { isRejoinError, SessionConflictError } from 'rejoin'
 import { useClaims, useConfirmations, useRejoinStatus } from 'rejoin/react'
-import { cardState } from './card-state.ts'
+import { Announcer } from './announcer.tsx'
 import { Composer } from './composer.tsx'
-import { ConfirmationCard } from './confirmation-card.tsx'
 import type { ConnectedChat } from './connect-chat.ts'
 import { MessageLog } from './message-log.tsx'
 import { ProblemNote } from './problem-note.tsx'
+import { RefundCard } from './refund-card.tsx'
 import { REFUND_TOOL } from './refund-desk.ts'
 import { type ChatOptions, useChat } from './use-chat.ts'
 import { useNow } from './use-now.ts'
@@ -38,9 +37,9 @@ function OpenChat({ chat, options }: { readonly chat: ConnectedChat; readonly op
   const { clockOffsetMs } = useRejoinStatus(rejoin)
   const [problem, setProblem] = useState<unknown>()
   const now = useNow(confirmations.some((each) => each.status === 'pending')) + clockOffsetMs
-  const streaming = state.status === 'streaming'
+  const nextSteps = conversation?.actions.length ? conversation.actions : ['/order']
 
-  /** Whatever goes wrong is told here, except what its card tells. */
+  /** Tells here what goes wrong, except what the card of a confirmation tells. */
   function attempt(action: Promise<unknown>): void {
     setProblem(undefined)
     action.catch((error: unknown) => {
@@ -49,30 +48,14 @@ function OpenChat({ chat, options }: { readonly chat: ConnectedChat; readonly op
     })
   }
 
-  const proposeRefund = () =>
-    confirmation.propose({
-      name: REFUND_TOOL,
-      input: { refundId: crypto.randomUUID(), order: 'A-1042', euros: 25 },
-    })
+  function proposeRefund() {
+    const input = { refundId: crypto.randomUUID(), order: 'A-1042', euros: 25 }
+    return confirmation.propose({ name: REFUND_TOOL, input })
+  }
 
   async function send(text: string): Promise<void> {
     await controller.send(text)
     if (text === '/refund') await proposeRefund()
-  }
-
-  function renderCall(call: ToolCall) {
-    const record = confirmations.find((each) => each.toolCallId === call.id)
-    const about = claims.filter((claim) => claim.sessionId === session.sessionId && claim.toolCallId === call.id)
-    return (
-      <Card
-        call={call}
-        state={cardState({ call, record, claims: about, now })}
-        now={now}
-        approve={async () => record && confirmation.approve(record.token, session.sessionId)}
-        reject={async () => record && confirmation.reject(record.token, session.sessionId, 'A person rejected it.')}
-        attempt={attempt}
-      />
-    )
   }
 
   return (
@@ -80,13 +63,26 @@ function OpenChat({ chat, options }: { readonly chat: ConnectedChat; readonly op
       <p className="conversation-state">
         State <b data-testid="conversation-state">{conversation?.state}</b>
       </p>
-      <MessageLog messages={state.messages} renderCall={renderCall} />
+      <MessageLog
+        messages={state.messages}
+        renderCall={(call) => (
+          <RefundCard
+            call={call}
+            record={confirmations.find((each) => each.toolCallId === call.id)}
+            claim={claims.find((each) => each.toolCallId === call.id && each.sessionId === session.sessionId)}
+            now={now}
+            rejoin={rejoin}
+            chat={chat}
+            attempt={attempt}
+          />
+        )}
+      />
       <Announcer messages={state.messages} />
       {problem !== undefined && <ProblemNote problem={problem} onDismiss={() => setProblem(undefined)} />}
       <Composer
         input={state.input}
-        streaming={streaming}
-        commands={['/help', ...(conversation?.actions.length ? conversation.actions : ['/order']), '/refund']}
+        streaming={state.status === 'streaming'}
+        commands={['/help', ...nextSteps, '/refund']}
         onInput={controller.setInput}
         onSend={(text) => attempt(send(text))}
         onStop={controller.stop}

@@ -67,9 +67,9 @@ function Actions({ state, busy, ...on }: ConfirmationCardProps) {
         </div>
       )
     case 'queued':
-      return state.mayWithdraw ? (
+      return state.claimId ? (
         <div className="card-actions">
-          <button type="button" className="plain" data-testid="withdraw" onClick={on.onWithdraw}>
+          <button type="button" className="plain" disabled={busy} data-testid="withdraw" onClick={on.onWithdraw}>
             Take it back
           </button>
         </div>
@@ -77,10 +77,10 @@ function Actions({ state, busy, ...on }: ConfirmationCardProps) {
     case 'attention':
       return (
         <div className="card-actions">
-          <button type="button" className="plain" data-testid="it-ran" onClick={on.onRan}>
+          <button type="button" className="plain" disabled={busy} data-testid="it-ran" onClick={on.onRan}>
             It ran
           </button>
-          <button type="button" className="plain" data-testid="it-did-not-run" onClick={on.onDidNotRun}>
+          <button type="button" className="plain" disabled={busy} data-testid="it-did-not-run" onClick={on.onDidNotRun}>
             It did not run
           </button>
         </div>
@@ -123,9 +123,9 @@ function textOf(state: CardState, now: number): string {
     case 'overdue':
       return 'Nobody decided in time, so it can no longer run.'
     case 'queued':
-      return state.sent
-        ? `Your ${WISH[state.want]} was sent, and its answer did not arrive yet. Nothing ran.`
-        : `Your ${WISH[state.want]} waits for the connection. Nothing ran yet.`
+      return state.claimId
+        ? `Your ${WISH[state.want]} waits for the connection. Nothing ran yet.`
+        : `Your ${WISH[state.want]} is on its way to the server. Nothing ran yet.`
     case 'running':
       return `${DOING[state.want]} ${state.elsewhere ? `on ${state.elsewhere}` : 'here'} …`
     case 'expired':

@@ -35,8 +35,12 @@ export function DevicePanel({ profile, options, counter }: DevicePanelProps) {
           </>
         )}
       </header>
-      {device.state === 'opening' && <p className="quiet">Opening …</p>}
-      {device.state === 'failed' && <ProblemNote problem={device.error} />}
+      {device.state === 'opening' && <p className="quiet device-opening">Opening …</p>}
+      {device.state === 'failed' && (
+        <div className="device-opening">
+          <ProblemNote problem={device.error} />
+        </div>
+      )}
       {device.state === 'open' && (
         <OpenDevice rejoin={device.rejoin} profile={profile} options={options} counter={counter} />
       )}

@@ -2,7 +2,6 @@ import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { App } from './app.tsx'
 import { readPageOptions } from './page-options.ts'
-import './styles.css'
 
 const root = document.getElementById('root')
 if (!root) throw new Error('The page has no element with the id "root".')

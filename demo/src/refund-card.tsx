@@ -1,6 +1,6 @@
 import type { ToolCall } from '@agentskit/core'
 import { useState } from 'react'
-import type { ActionConfirmation, ClaimInfo } from 'rejoin'
+import type { ActionConfirmation, ClaimInfo, Rejoin } from 'rejoin'
 import { cardState } from './card-state.ts'
 import { ConfirmationCard } from './confirmation-card.tsx'
 import type { ConnectedChat } from './connect-chat.ts'
@@ -8,9 +8,39 @@ import type { ConnectedChat } from './connect-chat.ts'
 export interface RefundCardProps {
   readonly call: ToolCall
   readonly record: ActionConfirmation | undefined
-  readonly claims: readonly ClaimInfo[]
+  readonly claim: ClaimInfo | undefined
   readonly now: number
+  readonly rejoin: Rejoin
   readonly chat: ConnectedChat
   /** Shows what went wrong, if something does. */
   readonly attempt: (action: Promise<unknown>) => void
+}
+
+/** A confirmation card, and what its buttons do. */
+export function RefundCard({ call, record, claim, now, rejoin, chat, attempt }: RefundCardProps) {
+  const [busy, setBusy] = useState(false)
+  const state = cardState({ call, record, claim, now })
+
+  function act(action: () => Promise<unknown>): void {
+    setBusy(true)
+    attempt(action().finally(() => setBusy(false)))
+  }
+
+  const { confirmation, session } = chat
+  const claimId = 'claimId' in state ? state.claimId : undefined
+  return (
+    <ConfirmationCard
+      call={call}
+      state={state}
+      now={now}
+      busy={busy}
+      onApprove={() => act(async () => record && confirmation.approve(record.token, session.sessionId))}
+      onReject={() =>
+        act(async () => record && confirmation.reject(record.token, session.sessionId, 'A person rejected it.'))
+      }
+      onWithdraw={() => act(async () => claimId && rejoin.claims.withdraw(claimId))}
+      onRan={() => act(async () => claimId && rejoin.attention.settle(claimId))}
+      onDidNotRun={() => act(async () => claimId && rejoin.attention.release(claimId))}
+    />
+  )
 }

@@ -7,14 +7,11 @@ export interface SessionListProps {
   readonly onChoose: (sessionId: string) => void
 }
 
-/** The chats of the account, newest first; the one that is open is there even before anything of it is stored. */
+/** The chats of the account, the latest first; the one that is open is there before anything of it is stored. */
 export function SessionList({ rejoin, current, onChoose }: SessionListProps) {
   const sessions = useSessions(rejoin).filter((session) => !session.deleted)
   const known = sessions.some((session) => session.sessionId === current)
-  const shown = [
-    ...(known ? [] : [{ sessionId: current, unsent: false, pendingConfirmations: 0 }]),
-    ...[...sessions].sort((a, b) => (a.updatedAt < b.updatedAt ? 1 : -1)),
-  ]
+  const shown = known ? sessions : [{ sessionId: current, unsent: false, pendingConfirmations: 0 }, ...sessions]
   return (
     <nav className="sessions" aria-label="Chats">
       <ul data-testid="session-list">

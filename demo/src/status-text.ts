@@ -21,23 +21,27 @@ const HEADLINES: Record<RejoinStatus['state'], readonly [StatusText['tone'], str
 /** The status in words. Only `synced` says that nothing waits. */
 export function statusText(status: RejoinStatus): StatusText {
   const [tone, headline] = HEADLINES[status.state]
-  const waiting = unsentText(status)
-  const reason = tone === 'bad' ? status.reason : undefined
-  const nothing = status.state === 'offline' || status.state === 'connecting' ? 'nothing waits to be sent' : undefined
-  return { tone, headline, detail: [reason, waiting].filter(Boolean).join(' · ') || nothing }
+  const refused = status.refused > 0 ? `${count(status.refused, 'change')} refused` : undefined
+  const detail = [status.reason, unsentText(status), refused].filter((part) => part !== undefined).join(' · ')
+  if (detail !== '') return { tone, headline, detail }
+  return { tone, headline, detail: status.state === 'offline' ? 'nothing waits to be sent' : undefined }
 }
 
-function unsentText({ state, unsent }: RejoinStatus): string | undefined {
+/** The counts are of chats, not of changes. */
+function unsentText({ state, unsent: { messages, snapshots, claims } }: RejoinStatus): string | undefined {
   // Without a server nothing is on its way anywhere.
   if (state === 'local') return undefined
-  const parts = [
-    count(unsent.messages, 'message change', 'message changes'),
-    count(unsent.snapshots, 'session state', 'session states'),
-    count(unsent.claims, 'decision', 'decisions'),
-  ].filter((part) => part !== undefined)
-  return parts.length === 0 ? undefined : `${parts.join(', ')} to send`
+  const kinds = [
+    [messages, 'messages'],
+    [snapshots, 'steps'],
+    [claims, 'decisions'],
+  ] as const
+  const waiting = kinds.filter(([n]) => n > 0)
+  if (waiting.length === 0) return undefined
+  const parts = waiting.map(([n, kind], at) => `${at === 0 ? count(n, 'chat') : n} with ${kind}`)
+  return `${parts.join(', ')} to send`
 }
 
-function count(n: number, one: string, many: string): string | undefined {
-  return n === 0 ? undefined : `${n} ${n === 1 ? one : many}`
+function count(n: number, one: string): string {
+  return `${n} ${n === 1 ? one : `${one}s`}`
 }

@@ -70,7 +70,7 @@ export function switchedWebSocket(Base: typeof WebSocket, network: SocketSwitch)
       if (this.#socket) this.#socket.binaryType = type
     }
 
-    send(data: string | ArrayBufferLike | Blob | ArrayBufferView<ArrayBuffer>): void {
+    send(data: string | BufferSource | Blob): void {
       if (!this.#lost) this.#socket?.send(data)
     }
 
