@@ -53,7 +53,8 @@ export function runWonClaims(options: ClaimRunnerOptions): void {
 
   function look(): void {
     again = true
-    looking ??= sweep()
+    if (looking !== undefined) return
+    looking = sweep()
       .catch((error: unknown) => {
         if (!signal.aborted) onError(error)
       })
