@@ -1,9 +1,14 @@
 import { existsSync } from 'node:fs'
 import { build } from 'vite'
 
-const CONFIGS = ['sync-server/vite.config.ts', 'demo/vite.config.ts', 'demo/vite.server.config.ts']
+const CONFIGS = [
+  'sync-server/vite.config.ts',
+  'demo/vite.config.ts',
+  'demo/vite.server.config.ts',
+  'test/e2e/harness/vite.config.ts',
+]
 
-/** The tests drive the server process and the page that people start: both are built once, before the first test. */
+/** The tests drive the server process and the pages of people and of tests: all are built once, before the first test. */
 export default async function buildOnce(): Promise<void> {
   for (const configFile of CONFIGS) {
     if (existsSync(configFile)) await build({ configFile, logLevel: 'warn' })
