@@ -67,7 +67,7 @@ export function createCoordinator(ports: CoordinatorPorts): ActionConfirmationCo
     return records.get().find((record) => record.token === token)
   }
 
-  function require(token: string, forSession: string): ActionConfirmation {
+  function requireRecord(token: string, forSession: string): ActionConfirmation {
     const record = find(token)
     if (record && forSession === sessionId) return record
     throw new ConfigError('The confirmation token is invalid for this session.', {
@@ -81,13 +81,11 @@ export function createCoordinator(ports: CoordinatorPorts): ActionConfirmationCo
     forSession: string,
     start: (record: ActionConfirmation) => Promise<ActionConfirmation>,
   ) {
-    require(token, forSession)
+    requireRecord(token, forSession)
     await records.proposals.get(token)
     const underWay = records.operations.get(token)
     if (underWay !== undefined) return underWay
-    const operation = start(require(token, forSession)).finally(() => records.operations.delete(token))
-    records.operations.set(token, operation)
-    return operation
+    return track(records.operations, token, () => start(requireRecord(token, forSession)))
   }
 
   async function carryOut(record: ActionConfirmation, want: Want, reason?: string): Promise<ActionConfirmation> {
@@ -115,15 +113,11 @@ export function createCoordinator(ports: CoordinatorPorts): ActionConfirmationCo
     }
     const token = `confirm-${id}`
     const toolCallId = `app-${id}`
-    if (find(token))
+    if (find(token) || records.proposals.has(token)) {
       throw new ConfigError('The confirmation id is invalid: it is in use.', { hint: 'Make ids unique.' })
-    const proposal = proposeAs({ token, toolCallId, action: name, input: storable(input) })
-    records.proposals.set(token, proposal)
-    try {
-      return await proposal
-    } finally {
-      records.proposals.delete(token)
     }
+    const storedInput = storable(input)
+    return track(records.proposals, token, () => proposeAs({ token, toolCallId, action: name, input: storedInput }))
   }
 
   async function proposeAs(proposal: Pick<ActionConfirmation, 'token' | 'toolCallId' | 'action' | 'input'>) {
@@ -145,7 +139,7 @@ export function createCoordinator(ports: CoordinatorPorts): ActionConfirmationCo
       await records.add(record)
       return record
     } catch (error) {
-      await denyRemains(call.id)
+      denyRemains(call.id).catch(() => undefined)
       throw error
     }
   }
@@ -159,13 +153,12 @@ export function createCoordinator(ports: CoordinatorPorts): ActionConfirmationCo
     await records.giveBack(record, why).catch(() => undefined)
   }
 
-  /** A call without a record could be run by anybody who finds it in the chat. */
+  /**
+   * A call without a record could be run by anybody who finds it in the chat. Not awaited: the chat marks the call at
+   * once, and then goes on with the model's answer to it.
+   */
   async function denyRemains(toolCallId: string): Promise<void> {
-    try {
-      await chat.deny(toolCallId, 'the confirmation could not be stored')
-    } catch {
-      // What led here is the error to report.
-    }
+    await chat.deny(toolCallId, 'the confirmation could not be stored')
   }
 
   return {
@@ -176,6 +169,15 @@ export function createCoordinator(ports: CoordinatorPorts): ActionConfirmationCo
     getByToolCall: (toolCallId) => records.get().find((record) => record.toolCallId === toolCallId),
     getSnapshot: () => records.get(),
   }
+}
+
+/** Known under its token before it begins: whoever hears of its first step already finds it. */
+function track<T>(running: Map<string, Promise<T>>, token: string, run: () => Promise<T>): Promise<T> {
+  const operation = Promise.resolve()
+    .then(run)
+    .finally(() => running.delete(token))
+  running.set(token, operation)
+  return operation
 }
 
 /** A copy of an input that the envelope can hold. */

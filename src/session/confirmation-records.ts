@@ -14,7 +14,7 @@ export interface ConfirmationRecords {
   /** After a run that failed, or that found `nothing-to-run`: who may try again is up to where the records are kept. */
   readonly giveBack: (record: ActionConfirmation, why: 'failed' | 'nothing-to-run') => Promise<void>
   /** Proposals under way, by token: a decision on a record that is not stored yet waits for it. */
-  readonly proposals: Map<string, Promise<unknown>>
+  readonly proposals: Map<string, Promise<ActionConfirmation>>
   /** Decisions under way, by token: a second one joins the first instead of competing with it. */
   readonly operations: Map<string, Promise<ActionConfirmation>>
 }
