@@ -3,7 +3,7 @@ import type { AttentionItem, Rejoin } from 'rejoin'
 import { useAttention } from 'rejoin/react'
 
 /** What a person has to look at in any chat of this device. Broken runs are settled on their own card. */
-export function AttentionList({ rejoin }: { readonly rejoin: Rejoin }) {
+export function AttentionList({ rejoin, deviceLabel }: { readonly rejoin: Rejoin; readonly deviceLabel: string }) {
   const items = useAttention(rejoin)
   const [busy, setBusy] = useState(false)
   if (items.length === 0) return null
@@ -15,7 +15,7 @@ export function AttentionList({ rejoin }: { readonly rejoin: Rejoin }) {
   }
 
   return (
-    <section className="attention" aria-label="Needs attention">
+    <section className="attention" aria-label={`Needs attention on ${deviceLabel}`}>
       <ul data-testid="attention">
         {items.map((item) => (
           <li

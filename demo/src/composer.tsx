@@ -11,7 +11,10 @@ export interface ComposerProps {
   readonly onPropose: () => void
 }
 
-/** Enter sends, Escape stops the answer. */
+/**
+ * Enter sends, Escape stops the answer. What cannot be used at the moment stays focusable, so that the focus is not
+ * lost with each answer.
+ */
 export function Composer(props: ComposerProps) {
   const { input, streaming, commands, onInput, onSend, onStop, onPropose } = props
   const inputId = useId()
@@ -31,9 +34,9 @@ export function Composer(props: ComposerProps) {
             key={command}
             type="button"
             className="chip"
-            disabled={streaming}
+            aria-disabled={streaming}
             data-testid={`command-${command.slice(1)}`}
-            onClick={() => onSend(command)}
+            onClick={() => !streaming && onSend(command)}
           >
             {command}
           </button>
@@ -59,15 +62,15 @@ export function Composer(props: ComposerProps) {
             if (event.key === 'Escape' && streaming) onStop()
           }}
         />
-        {streaming ? (
-          <button type="button" className="primary" data-testid="stop" onClick={onStop}>
-            Stop
-          </button>
-        ) : (
-          <button type="submit" className="primary" data-testid="send" disabled={input.trim() === ''}>
-            Send
-          </button>
-        )}
+        <button
+          type={streaming ? 'button' : 'submit'}
+          className="primary"
+          aria-disabled={!streaming && input.trim() === ''}
+          data-testid={streaming ? 'stop' : 'send'}
+          onClick={streaming ? onStop : undefined}
+        >
+          {streaming ? 'Stop' : 'Send'}
+        </button>
       </div>
     </form>
   )

@@ -1,8 +1,9 @@
 import type { ToolCall } from '@agentskit/core'
-import { useId } from 'react'
+import { type Ref, useId } from 'react'
 import type { CardState } from './card-state.ts'
 
 export interface ConfirmationCardProps {
+  readonly ref: Ref<HTMLElement>
   readonly call: ToolCall
   readonly state: CardState
   /** Epoch ms by the server's clock, for the time that is left. */
@@ -22,7 +23,9 @@ export function ConfirmationCard(props: ConfirmationCardProps) {
   const titleId = useId()
   const { order, euros } = call.args
   return (
-    <section
+    <article
+      ref={props.ref}
+      tabIndex={-1}
       className={`card card-${toneOf(state)}`}
       aria-labelledby={titleId}
       data-testid="confirmation-card"
@@ -41,7 +44,7 @@ export function ConfirmationCard(props: ConfirmationCardProps) {
       {call.status === 'error' && call.error && state.kind === 'decided' && state.outcome === 'approved' && (
         <p className="card-result card-failed">It was tried, and ended with an error: {call.error}</p>
       )}
-    </section>
+    </article>
   )
 }
 
@@ -145,5 +148,5 @@ function decidedText({ outcome, elsewhere, here, lost }: Extract<CardState, { ki
 
 function timeLeft(ms: number): string {
   const seconds = Math.max(0, Math.ceil(ms / 1000))
-  return seconds >= 60 ? `${Math.ceil(seconds / 60)} min left` : `${seconds} s left`
+  return seconds > 90 ? `${Math.round(seconds / 60)} min left` : `${seconds} s left`
 }

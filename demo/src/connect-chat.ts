@@ -64,7 +64,8 @@ export async function connectChat({ rejoin, sessionId, define }: ConnectChatOpti
       remote,
     )
     if (!merged) return
-    handedOut(remote.filter((message) => merged.includes(message)))
+    const shown = new Set(merged)
+    handedOut(remote.filter((message) => shown.has(message)))
     controller.setMessages(merged)
   }
 
@@ -78,7 +79,9 @@ export async function connectChat({ rejoin, sessionId, define }: ConnectChatOpti
       closed = true
       unsubscribe()
       session.close()
-      if (!runsAction(controller.getState().messages)) controller.stop()
+      const { status, messages } = controller.getState()
+      // Without a stream of its own, `stop` would only end what others write into the list.
+      if (status === 'streaming' && !runsAction(messages)) controller.stop()
     },
   }
 }

@@ -31,7 +31,7 @@ export function DevicePanel({ profile, options, counter }: DevicePanelProps) {
         {device.state === 'open' && (
           <>
             <StatusLine rejoin={device.rejoin} />
-            <NetworkSwitch network={device.network} label={profile.label} />
+            <NetworkSwitch network={device.network} />
           </>
         )}
       </header>
@@ -52,8 +52,8 @@ function OpenDevice({ rejoin, profile, options, counter }: DevicePanelProps & { 
   const [sessionId, setSessionId] = useState(options.sessionId)
   return (
     <>
-      <SessionList rejoin={rejoin} current={sessionId} onChoose={setSessionId} />
-      <AttentionList rejoin={rejoin} />
+      <SessionList rejoin={rejoin} deviceLabel={profile.label} current={sessionId} onChoose={setSessionId} />
+      <AttentionList rejoin={rejoin} deviceLabel={profile.label} />
       <ChatView
         key={sessionId}
         rejoin={rejoin}
@@ -88,22 +88,21 @@ function StatusLine({ rejoin }: { readonly rejoin: Rejoin }) {
   )
 }
 
-function NetworkSwitch({ network, label }: { readonly network: SwitchedNetwork; readonly label: string }) {
+function NetworkSwitch({ network }: { readonly network: SwitchedNetwork }) {
   const on = useReadable(network)
   return (
     <button
       type="button"
       role="switch"
       aria-checked={on}
-      aria-label={`Network of the ${label.toLowerCase()}`}
       className="switch"
       data-testid="network-switch"
       onClick={() => network.turn(!on)}
     >
+      <span className="switch-text">{on ? 'Network on' : 'Network off'}</span>
       <span className="switch-track" aria-hidden="true">
         <span className="switch-thumb" />
       </span>
-      <span className="switch-text">{on ? 'Network on' : 'Network off'}</span>
     </button>
   )
 }

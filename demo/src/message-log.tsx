@@ -14,11 +14,11 @@ export function MessageLog({ messages, renderCall }: MessageLogProps) {
   const atEnd = useRef(true)
   const items = visibleMessages(messages)
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: whatever changed in the list, its end stays in view.
+  // After every render: a card grows without a new message.
   useEffect(() => {
     const element = log.current
     if (element && atEnd.current) element.scrollTop = element.scrollHeight
-  }, [messages])
+  })
 
   return (
     <ol

@@ -1,5 +1,5 @@
 import type { ToolCall } from '@agentskit/core'
-import { useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import type { ActionConfirmation, ClaimInfo, Rejoin } from 'rejoin'
 import { cardState } from './card-state.ts'
 import { ConfirmationCard } from './confirmation-card.tsx'
@@ -19,9 +19,20 @@ export interface RefundCardProps {
 /** A confirmation card, and what its buttons do. */
 export function RefundCard({ call, record, claim, now, rejoin, chat, attempt }: RefundCardProps) {
   const [busy, setBusy] = useState(false)
+  const card = useRef<HTMLElement>(null)
+  const acted = useRef(false)
   const state = cardState({ call, record, claim, now })
 
+  // The button that was used goes away with its decision: whoever used it by keyboard stays at the card.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: looks each time the card changes.
+  useEffect(() => {
+    if (!acted.current || document.activeElement !== document.body) return
+    acted.current = false
+    card.current?.focus()
+  }, [state.kind, busy])
+
   function act(action: () => Promise<unknown>): void {
+    acted.current = true
     setBusy(true)
     attempt(action().finally(() => setBusy(false)))
   }
@@ -30,6 +41,7 @@ export function RefundCard({ call, record, claim, now, rejoin, chat, attempt }: 
   const claimId = 'claimId' in state ? state.claimId : undefined
   return (
     <ConfirmationCard
+      ref={card}
       call={call}
       state={state}
       now={now}

@@ -3,17 +3,18 @@ import { useSessions } from 'rejoin/react'
 
 export interface SessionListProps {
   readonly rejoin: Rejoin
+  readonly deviceLabel: string
   readonly current: string
   readonly onChoose: (sessionId: string) => void
 }
 
 /** The chats of the account, the latest first; the one that is open is there before anything of it is stored. */
-export function SessionList({ rejoin, current, onChoose }: SessionListProps) {
+export function SessionList({ rejoin, deviceLabel, current, onChoose }: SessionListProps) {
   const sessions = useSessions(rejoin).filter((session) => !session.deleted)
   const known = sessions.some((session) => session.sessionId === current)
   const shown = known ? sessions : [{ sessionId: current, unsent: false, pendingConfirmations: 0 }, ...sessions]
   return (
-    <nav className="sessions" aria-label="Chats">
+    <nav className="sessions" aria-label={`Chats on ${deviceLabel}`}>
       <ul data-testid="session-list">
         {shown.map(({ sessionId, unsent, pendingConfirmations }) => (
           <li key={sessionId}>
