@@ -36,9 +36,13 @@ export function createLogKnowledge(): LogKnowledge {
   return { clocks: new Map(), deleted: new Map() }
 }
 
-/** Takes an update in that is in the log already. */
+/** Takes in an update that is in the log already. One that cannot be read, as after a damage, teaches nothing. */
 export function learnUpdate(knowledge: LogKnowledge, bytes: Uint8Array): void {
-  learn(knowledge, scanUpdate(bytes))
+  try {
+    learn(knowledge, scanUpdate(bytes))
+  } catch (error) {
+    if (!(error instanceof InvalidUpdateError)) throw error
+  }
 }
 
 /**

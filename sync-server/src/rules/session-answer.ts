@@ -30,7 +30,10 @@ export function sessionAnswer(
 }
 
 /** `null` while there is no snapshot: create-only is still open, rule I1. */
-export function etagOf(session: SessionRecord | null, epoch: Epoch): ETag | null {
+export function etagOf(
+  session: Pick<SessionRecord, 'incarnation' | 'cursor' | 'writeId'> | null,
+  epoch: Epoch,
+): ETag | null {
   if (!session?.writeId) return null
   return formatETag({
     epoch,

@@ -1,0 +1,9 @@
+export {
+  createServer,
+  type RejoinServer,
+  type RunningServer,
+  type ServerOptions,
+  startServer,
+} from './create-server.ts'
+export type { DecisionScope, FeedPage, LogPage, Store, StoredState } from './store.ts'
+export { openSqliteStore, type SqliteStoreOptions } from './store-sqlite.ts'

@@ -1,0 +1,14 @@
+import type { ProblemCode } from '../../src/protocol/problem.ts'
+
+/** A request that is refused before any rule sees it. */
+export class RequestProblem extends Error {
+  override readonly name = 'RequestProblem'
+  readonly code: ProblemCode
+  readonly hint: string | undefined
+
+  constructor(code: ProblemCode, message: string, hint?: string) {
+    super(message)
+    this.code = code
+    this.hint = hint
+  }
+}
