@@ -1,7 +1,6 @@
-import type { ZodMiniType } from 'zod/mini'
 import type { ClaimRow, DeleteRow, MetaRow, OutboxRow, SessionRow, UpdateRow } from '../core/device-session.ts'
 import { RejoinError } from '../errors.ts'
-import { isUpdateRow, MetaRowSchema, OutboxRowSchema, SessionRowSchema } from './row-schemas.ts'
+import { isMetaRow, isOutboxRow, isSessionRow, isUpdateRow } from './row-shapes.ts'
 import { META_KEY, type StoreName } from './schema.ts'
 
 /** A row that could not be read. It stays on disk as it is. */
@@ -37,7 +36,7 @@ export function createQuarantine(onCorrupt: (row: CorruptRow) => void = () => {}
 
   const session: Quarantine['session'] = (value) => {
     if (value === undefined) return undefined
-    if (fits(SessionRowSchema, value)) return value
+    if (isSessionRow(value)) return value
     report('sessions', (value as SessionRow).sessionId)
     return undefined
   }
@@ -53,11 +52,11 @@ export function createQuarantine(onCorrupt: (row: CorruptRow) => void = () => {}
     },
     // Most outboxes are empty, and the keys are only asked for when a row is bad: this is on the path of every save.
     async outbox(values, keys) {
-      const readable = values.filter((value) => fits(OutboxRowSchema, value))
+      const readable = values.filter(isOutboxRow)
       if (readable.length < values.length) {
         const all = await keys()
         values.forEach((value, at) => {
-          if (!fits(OutboxRowSchema, value)) report('outbox', all[at] ?? at)
+          if (!isOutboxRow(value)) report('outbox', all[at] ?? at)
         })
       }
       return readable
@@ -74,7 +73,7 @@ export function createQuarantine(onCorrupt: (row: CorruptRow) => void = () => {}
     },
     meta(value) {
       if (value === undefined) return undefined
-      if (fits(MetaRowSchema, value)) return value
+      if (isMetaRow(value)) return value
       report('meta', META_KEY)
       return undefined
     },
@@ -88,9 +87,4 @@ export function isClaimRow(row: OutboxRow): row is ClaimRow {
 
 export function isDeleteRow(row: OutboxRow): row is DeleteRow {
   return row.kind === 'delete'
-}
-
-/** The value itself is handed out and not the parsed copy: a newer version's extra fields must survive our writes. */
-function fits<Row>(schema: ZodMiniType<Row>, value: unknown): value is Row {
-  return schema.safeParse(value).success
 }

@@ -1,6 +1,6 @@
 import type { Channel } from '../core/environment.ts'
 import type { DatabaseEvent } from './database.ts'
-import { readTabMessage, type TabMessage } from './tab-message.ts'
+import { isTabMessage, type TabMessage } from './tab-message.ts'
 
 /** Who hears of commits: listeners in this tab, and the other tabs of this database. What is received is not sent on. */
 export interface TabEvents {
@@ -21,9 +21,8 @@ export function createTabEvents(openChannel?: () => Channel): TabEvents {
   let closed = false
 
   function listening(opened: Channel): Channel {
-    opened.listen((received) => {
-      const message = readTabMessage(received)
-      if (message && opened === channel) tell({ ...message, remote: true })
+    opened.listen((message) => {
+      if (opened === channel && isTabMessage(message)) tell({ ...message, remote: true })
     })
     return opened
   }
