@@ -13,11 +13,12 @@ export interface ClaimRunnerOptions {
  */
 export function createClaimRunner(options: ClaimRunnerOptions): (chat: ChatToConfirm, signal?: AbortSignal) => void {
   const { sessionId, claims, lifetime } = options
-  const chats = new Set<ChatToConfirm>()
+  /** One entry each time a chat is added: the same chat may be added twice, with an end of its own each time. */
+  const entries = new Set<{ readonly chat: ChatToConfirm }>()
   let stop: (() => void) | undefined
 
   const run: ClaimHandler = async ({ toolCallId, want }) => {
-    const newestFirst = [...chats].reverse()
+    const newestFirst = [...entries].map(({ chat }) => chat).reverse()
     // A chat that was made and never shown, as React's strict mode makes them, does not have the call.
     const chat =
       newestFirst.find((each) => waits(each, toolCallId) === true) ??
@@ -25,17 +26,17 @@ export function createClaimRunner(options: ClaimRunnerOptions): (chat: ChatToCon
     return chat ? runDecision(chat, { toolCallId, want }) : 'nothing-to-run'
   }
 
-  function remove(chat: ChatToConfirm): void {
-    chats.delete(chat)
-    if (chats.size > 0) return
-    stop?.()
-    stop = undefined
-  }
-
   return (chat, signal = lifetime) => {
     if (lifetime.aborted || signal.aborted) return
-    chats.add(chat)
+    const entry = { chat }
+    entries.add(entry)
     stop ??= claims.run(sessionId, run)
-    for (const each of new Set([signal, lifetime])) each.addEventListener('abort', () => remove(chat), { once: true })
+    const remove = () => {
+      entries.delete(entry)
+      if (entries.size > 0) return
+      stop?.()
+      stop = undefined
+    }
+    for (const each of new Set([signal, lifetime])) each.addEventListener('abort', remove, { once: true })
   }
 }

@@ -469,6 +469,13 @@ test('the signal of a call goes to the storage, else that of the session', async
   await session.persist()
 })
 
+test('a save whose signal is aborted already does not reach the storage', async () => {
+  let saves = 0
+  const session = create({ storage: { load: () => undefined, save: () => ++saves > 0 } })
+  expect(await rejected(session.persist(AbortSignal.abort(new Error('enough'))))).toMatchObject({ message: 'enough' })
+  expect(saves).toBe(0)
+})
+
 test('a signal that is aborted later ends the session, and its saves reject with the reason', async () => {
   const owner = new AbortController()
   const storage = createMemorySessionStorage()
