@@ -17,6 +17,8 @@ export default defineConfig({
           name: 'node',
           include: ['test/unit/**/*.test.{ts,tsx}', 'test/server/**/*.test.ts', 'test/*.test.ts'],
           sequence: { groupOrder: 0 },
+          testTimeout: 20_000,
+          hookTimeout: 20_000,
         },
       },
       {
@@ -25,6 +27,8 @@ export default defineConfig({
           name: 'chromium',
           include: ['test/browser/**/*.test.{ts,tsx}'],
           sequence: { groupOrder: 1 },
+          testTimeout: 30_000,
+          hookTimeout: 30_000,
           browser: {
             enabled: true,
             headless: true,

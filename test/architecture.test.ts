@@ -245,7 +245,8 @@ test('a file over 350 lines has a reason', () => {
 })
 
 test('tests wait for events and never measure time', () => {
-  const wrong = /\bsleep\(|setTimeout\(\w+, [1-9]|timers\/promises|waitForTimeout\(|performance\.now\(/
+  const wrong =
+    /\bsleep\(|Promise\(\(?(\w+)\)? => setTimeout\(\1, [1-9]|timers\/promises|waitForTimeout\(|performance\.now\(/
   const tests = within('test').filter((it) => !it.path.startsWith('test/architecture'))
   const found = tests.filter((it) => wrong.test(it.text))
   expect(found.map((it) => it.path)).toEqual([])
