@@ -5,6 +5,7 @@ import { expect, test } from 'vitest'
 import { ERROR_CODES } from '../src/errors.ts'
 import { CLOSE_CODES } from '../src/protocol/close-codes.ts'
 import { PROBLEM_CODES } from '../src/protocol/problem.ts'
+import { PROBLEMS } from '../sync-server/src/problems.ts'
 
 const adrs = readdirSync('adr').filter((file) => /^\d{4}-.+\.md$/.test(file))
 const pages = ['README.md', 'CHANGELOG.md', ...inFolder('docs'), ...inFolder('adr')]
@@ -44,6 +45,15 @@ test('every error code has its row in docs/errors.md, and no other has', () => {
 
 test('every problem code has its row in docs/protocol.md, and no other has', () => {
   expect(firstColumn('docs/protocol.md', 'code')).toEqual([...PROBLEM_CODES])
+})
+
+test('docs/protocol.md says how each refusal travels', () => {
+  const rows = [...read('docs/protocol.md').matchAll(/^\| `([a-z-]+)` \| (\d{3})(, yes)? \|/gm)]
+  const documented = rows.map(([, code, status, retryable]) => [
+    code,
+    { status: Number(status), retryable: !!retryable },
+  ])
+  expect(Object.fromEntries(documented)).toEqual(PROBLEMS)
 })
 
 test('every close code has its row in docs/protocol.md, and no other has', () => {
