@@ -1,0 +1,111 @@
+import type { Message } from '../contract/chat-message.ts'
+import { messageKeys } from '../core/message-changes.ts'
+import type { StoredMessage } from '../core/stored-message.ts'
+import { RejoinError } from '../errors.ts'
+import type { Slot } from './message-mirror.ts'
+import { deleted } from './session-deleted.ts'
+
+/** One life of a session in this tab; a deleted session that begins anew has another. */
+export interface Life {
+  readonly sessionId: string
+  ended: boolean
+}
+
+/** What one caller of a memory knows: the list that it was handed or that it saved last. */
+export interface Lineage {
+  readonly life: Life
+  /** Its own array: it is changed in place, since copying a long list for each token would cost more than the token. */
+  base: Message[]
+}
+
+/** Where a message object that passed through a session comes from, and what it said then. */
+export interface Origin {
+  readonly life: Life
+  /** Absent: an object of `get()`, which everybody may hold. */
+  readonly lineage: Lineage | undefined
+  slot: Slot
+  /** Under the id of the object, which may be another one than in the document. */
+  readonly stored: StoredMessage
+}
+
+/** What a session knows of message objects. */
+export type Origins = WeakMap<Message, Origin>
+
+/** In which life of which session an object was met first: shared by all sessions of a tab. */
+export type Homes = WeakMap<Message, Life>
+
+export interface Lineages {
+  /** Begins a lineage with a list that is handed out. */
+  readonly begin: (base: readonly Message[]) => Lineage
+  /** Whose list this is. Throws `deleted` or `refused` for a list of another life or conversation. */
+  readonly find: (list: readonly Message[]) => Lineage
+}
+
+const MAX_REMEMBERED = 4
+
+/**
+ * Who saves? A memory hears no name, but message objects have an identity, and a controller keeps the objects that it
+ * was handed and that it saved. So, in this order:
+ *
+ * 1. an object that a lineage was handed or saved first: that lineage, the one of the last such object in the list;
+ * 2. objects of `get()`, which a host feeds into its controller: the lineage of fed lists;
+ * 3. no known object, but ids that a known list has (a wrapper hands on copies): the last such save, else the handed-out
+ *    list that would lose least;
+ * 4. nothing known: a caller that knows nothing, and can therefore remove nothing.
+ */
+export function createLineages(life: () => Life, origins: Origins, homes: Homes): Lineages {
+  let fed: Lineage | undefined
+  let anonymous: Lineage | undefined
+  let handedOut: readonly Lineage[] = []
+
+  const alive = (lineage: Lineage | undefined) => (lineage?.life === life() ? lineage : undefined)
+
+  return {
+    begin(base) {
+      const lineage = { life: life(), base: [...base] }
+      handedOut = [lineage, ...handedOut].slice(0, MAX_REMEMBERED)
+      return lineage
+    },
+    find(list) {
+      let foreign: Life | undefined
+      let seen = false
+      for (let at = list.length - 1; at >= 0; at--) {
+        const message = list[at] as Message
+        const origin = origins.get(message)
+        if (origin?.life !== life()) foreign ??= homes.get(message)
+        else if (origin.lineage) return origin.lineage
+        else seen = true
+      }
+      if (seen) {
+        fed = alive(fed) ?? { life: life(), base: [] }
+        return fed
+      }
+      if (foreign) {
+        throw foreign.sessionId === life().sessionId ? deleted(foreign.sessionId) : misplaced(foreign, life())
+      }
+      const keys = new Set(messageKeys(list))
+      const known = alive(anonymous)
+      if (known && shares(known, keys)) return known
+      const [closest] = handedOut
+        .filter((lineage) => lineage.life === life() && shares(lineage, keys))
+        .sort((a, b) => losses(a, keys) - losses(b, keys))
+      anonymous = { life: life(), base: [...(closest?.base ?? [])] }
+      return anonymous
+    },
+  }
+}
+
+function shares({ base }: Lineage, keys: ReadonlySet<string>): boolean {
+  return messageKeys(base).some((key) => keys.has(key))
+}
+
+function losses({ base }: Lineage, keys: ReadonlySet<string>): number {
+  return messageKeys(base).filter((key) => !keys.has(key)).length
+}
+
+function misplaced(from: Life, to: Life): RejoinError {
+  const what = `The messages of session ${from.sessionId} were saved into session ${to.sessionId}.`
+  return new RejoinError('refused', what, {
+    hint: 'Nothing was written. Give each session a chat of its own; to fork a conversation, save copies of its messages.',
+  })
+}
