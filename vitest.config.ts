@@ -3,6 +3,21 @@ import { defineConfig } from 'vitest/config'
 import { BROWSER_ARGS, findBrowser } from './scripts/find-browser.mjs'
 import { aliases } from './vite.aliases.ts'
 
+/** What browser tests import, by name: a dependency that vite meets in the middle of a run reloads the page under a test. */
+const BROWSER_PACKAGES = [
+  '@testing-library/react',
+  'idb',
+  'lib0/decoding',
+  'lib0/encoding',
+  'react',
+  'react/jsx-dev-runtime',
+  'react-dom/client',
+  'y-protocols/awareness',
+  'y-websocket',
+  'yjs',
+  'zod/mini',
+]
+
 const resolve = { alias: aliases(), dedupe: ['yjs'] }
 // Without a browser the node tests still run; the tests that need one then say what they miss.
 const executablePath = await findBrowser().catch(() => '')
@@ -23,6 +38,7 @@ export default defineConfig({
       },
       {
         resolve,
+        optimizeDeps: { include: BROWSER_PACKAGES },
         test: {
           name: 'chromium',
           include: ['test/browser/**/*.test.{ts,tsx}'],
