@@ -17,7 +17,7 @@ export interface ActionConfirmation {
   /** Epoch ms. Nothing expires by itself: a decision after it is an expiry. */
   readonly expiresAt: number
   readonly status: ConfirmationStatus
-  /** This device's decision on a confirmation that is still pending: stored here, and not answered by the server yet. */
+  /** This device's decision while the confirmation is still pending: it waits for the server, or for its turn to run. */
   readonly queued?: Want
 }
 

@@ -133,6 +133,9 @@ export function createCoordinator(ports: CoordinatorPorts): ActionConfirmationCo
   }
 
   async function keep(token: string, call: ToolCall): Promise<ActionConfirmation> {
+    if (records.get().some((record) => record.toolCallId === call.id && record.token !== token)) {
+      throw new ConfigError('The chat answered with the call of another confirmation.', { hint: 'Make ids unique.' })
+    }
     try {
       const status = call.status === 'requires_confirmation' ? 'pending' : 'rejected'
       const record = recordOf({ token, toolCallId: call.id, action: call.name, input: storable(call.args), status })

@@ -10,7 +10,6 @@ import {
   type Want,
   withStatus,
 } from './action-confirmation.ts'
-import { ConfigError } from './config-error.ts'
 import type { ConfirmationRecords } from './confirmation-records.ts'
 import { SessionConflictError } from './session-conflict-error.ts'
 import { RETRIES, type SessionLedger } from './session-ledger.ts'
@@ -37,8 +36,8 @@ export function createSessionConfirmations(options: SessionConfirmationsOptions)
 
   function queuedWants(): ReadonlyMap<string, Want> {
     if (!claims) return marked
-    const waiting = claims.get().filter((each) => each.sessionId === sessionId && WAITING.has(each.state))
-    return new Map(waiting.map(({ token, want }) => [token, want]))
+    const ours = claims.get().filter((each) => each.sessionId === sessionId)
+    return new Map(ours.map(({ token, want }) => [token, want]))
   }
 
   function get(): readonly ActionConfirmation[] {
@@ -66,7 +65,6 @@ export function createSessionConfirmations(options: SessionConfirmationsOptions)
 
   async function claim(record: ActionConfirmation, want: Want): Promise<ActionConfirmation> {
     const { token } = record
-    if (marked.delete(token)) changed()
     try {
       await ledger.change(
         (draft, attempt) => {
@@ -85,6 +83,7 @@ export function createSessionConfirmations(options: SessionConfirmationsOptions)
         ? new SessionConflictError({ record: find(token), cause: error.cause })
         : error
     }
+    marked.delete(token)
     return withStatus(record, want)
   }
 
@@ -99,16 +98,9 @@ export function createSessionConfirmations(options: SessionConfirmationsOptions)
       }
     },
     add: (record) =>
-      ledger.change(
-        (draft) => {
-          const taken = draft.confirmations.some(
-            ({ token, toolCallId }) => token === record.token || toolCallId === record.toolCallId,
-          )
-          if (taken) throw new ConfigError('The session already has a confirmation for this tool call.')
-          return { ...draft, confirmations: [...draft.confirmations, toConfirmation(record)] }
-        },
-        { retries: RETRIES },
-      ),
+      ledger.change((draft) => ({ ...draft, confirmations: [...draft.confirmations, toConfirmation(record)] }), {
+        retries: RETRIES,
+      }),
     claim,
     async settle(record, outcome) {
       const { token } = record
@@ -135,8 +127,6 @@ export function createSessionConfirmations(options: SessionConfirmationsOptions)
     operations: new Map(),
   }
 }
-
-const WAITING: ReadonlySet<string> = new Set(['waiting', 'sent', 'won'])
 
 function statusIn(draft: Draft, token: string): ConfirmationStatus | undefined {
   return draft.confirmations.find((each) => each.token === token)?.status

@@ -68,7 +68,6 @@ export function createSessionLedger(options: LedgerOptions): SessionLedger {
   let progress = machine && progressOf(machine, stored)
   let problem: Error | undefined
   let queue: Promise<unknown> = Promise.resolve()
-  let persistWaits = false
   let followWaits = false
 
   function inOrder<T>(run: () => Promise<T>): Promise<T> {
@@ -144,18 +143,11 @@ export function createSessionLedger(options: LedgerOptions): SessionLedger {
     return progress !== undefined && !deepEqual(progress.decisions, stored?.conversation?.decisions ?? [])
   }
 
+  /** Several moves share one save: those that come later find nothing left to store. */
   function persistSoon(): void {
-    if (persistWaits || life.signal.aborted) return
-    persistWaits = true
-    const unlessStored: Change = (draft) => {
-      persistWaits = false
-      return stored && !isDirty() ? undefined : draft
-    }
-    change(unlessStored, { retries: RETRIES })
-      .catch(report)
-      .finally(() => {
-        persistWaits = false
-      })
+    if (life.signal.aborted) return
+    const unlessStored: Change = (draft) => (stored && !isDirty() ? undefined : draft)
+    change(unlessStored, { retries: RETRIES }).catch(report)
   }
 
   /** Takes over what somebody else stored. */

@@ -119,7 +119,7 @@ test('E1 unknown keys are dropped at every level', () => {
 })
 
 test('E1 the result shares nothing with the input, and can be cloned', () => {
-  const input = structuredClone(fullSnapshot()) as { confirmations: { input: Record<string, unknown> }[] }
+  const input = structuredClone(fullSnapshot()) as unknown as { confirmations: { input: Record<string, unknown> }[] }
   const result = decoded(input)
   const record = input.confirmations[0]
   if (record) record.input.order = 'changed'
@@ -164,6 +164,7 @@ test('E5 a confirmation input that is not bounded plain JSON is refused', () => 
     { first: shared, second: shared },
     { holes: new Array(3) },
     { items: Object.assign([1], { extra: 1 }) },
+    { items: Object.assign(new Array(2), { 1: 1, extra: 1 }) },
     {
       get accessor() {
         return 1

@@ -1,5 +1,6 @@
 import { type ChatConfig, createChatController } from '@agentskit/core'
 import { expect, test } from 'vitest'
+import type { QueuedClaim } from '../../../src/contract/live-session-storage.ts'
 import type { Confirmation } from '../../../src/contract/session-snapshot.ts'
 import { RejoinError } from '../../../src/errors.ts'
 import type { ActionConfirmation } from '../../../src/session/action-confirmation.ts'
@@ -253,6 +254,13 @@ test('C7 an id that is in use is refused, and what it stands for is untouched', 
   expect(await rejected(coordinator.propose({ name: 'refund', input: { order: 9 } }))).toBeInstanceOf(ConfigError)
   expect(coordinator.getSnapshot()).toMatchObject([{ input: { order: 7 }, status: 'pending' }])
   expect(chat.calls).toEqual([])
+})
+
+test('C7 of two proposals in one tick under one id the second is refused', async () => {
+  const coordinator = own({ createId: () => 'same' })
+  const results = await Promise.allSettled([coordinator.propose(REFUND), coordinator.propose(REFUND)])
+  expect(results).toMatchObject([{ status: 'fulfilled' }, { status: 'rejected', reason: { name: 'ConfigError' } }])
+  expect(coordinator.getSnapshot()).toHaveLength(1)
 })
 
 test('C7 a time to live that is no positive integer is refused', () => {
@@ -714,3 +722,74 @@ test('a host that claims each change itself is asked for both steps, and its no 
   expect(asked).toEqual(['confirm-1 approving', 'confirm-1 approved', 'confirm-2 rejecting'])
   expect(chat.calls).toEqual(['approve app-1'])
 })
+
+test('C7 a call that belongs to another confirmation is refused, and stays as it is', async () => {
+  const { session } = createStored()
+  const chat = fakeChat()
+  const same = {
+    ...chat,
+    proposeToolCall: (call: Parameters<typeof chat.proposeToolCall>[0]) =>
+      chat.proposeToolCall({ ...call, id: 'call-1' }),
+  }
+  const coordinator = session.createConfirmation({ chat: same })
+  await coordinator.propose(REFUND)
+  expect(await rejected(coordinator.propose(REFUND))).toBeInstanceOf(ConfigError)
+  expect(chat.calls).toEqual([])
+  expect(session.getConfirmations()).toMatchObject([{ toolCallId: 'call-1', status: 'pending' }])
+})
+
+test('a queued mark ends with the decision that took its place', async () => {
+  const storage = seeded()
+  let offline = true
+  const session = await resume({
+    ...storage,
+    save: (...args) => {
+      if (offline) throw new RejoinError('claim-queued', 'queued')
+      return storage.save(...args)
+    },
+  })
+  const coordinator = session.createConfirmation({ chat: fakeChat() })
+  await rejected(coordinator.reject('confirm-1', ID))
+  offline = false
+  await coordinator.approve('confirm-1', ID)
+  storage.corrupt(ID, JSON.stringify({ ...storage.read(ID), cursor: 9, confirmations: [stored()] }))
+  await rejected(session.persist())
+  expect(session.getConfirmations()[0]).not.toHaveProperty('queued')
+})
+
+test('K3 a decision against one that is on its way is refused at once, and says what is on its way', async () => {
+  const storage = seeded()
+  let asked = 0
+  const session = await resume({
+    ...storage,
+    save: async (snapshot) => {
+      asked++
+      storage.corrupt(ID, JSON.stringify({ ...storage.read(ID), cursor: snapshot.cursor }))
+      return false
+    },
+    claims: {
+      get: () => CLAIMS,
+      subscribe: () => () => undefined,
+      run: () => () => undefined,
+    },
+  })
+  const attempt = session.createConfirmation({ chat: fakeChat() }).reject('confirm-1', ID)
+  expect(await rejected(attempt)).toMatchObject({
+    name: 'SessionConflictError',
+    record: { status: 'pending', queued: 'approving' },
+  })
+  expect(asked).toBe(1)
+})
+
+const CLAIMS: readonly QueuedClaim[] = [
+  {
+    sessionId: ID,
+    token: 'confirm-1',
+    toolCallId: 'app-1',
+    want: 'approving',
+    state: 'sent',
+    attempt: 0,
+    claimId: 'claim-1',
+    deviceAt: 0,
+  },
+]

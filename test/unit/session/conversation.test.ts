@@ -155,6 +155,18 @@ test('V7 editing a deterministic user turn recomputes the state and calls the mo
   expect(state()).toBe('idle')
 })
 
+test('V7 a turn that is edited and edited back is judged anew', async () => {
+  let answers = 0
+  const { say } = session({
+    initial: 'idle',
+    states: { idle: { on: { start: 'active' } }, active: {} },
+    routes: [{ id: 'start', event: 'start', match: (x) => x === '/start', response: () => `Answer ${++answers}` }],
+  })
+  await say(user('/start'))
+  await say(user('hello'))
+  expect(await say(user('/start'))).toContainEqual({ type: 'text', content: 'Answer 2' })
+})
+
 test('V8 decisions of messages that are missing are dropped, and an id that comes back is judged anew', async () => {
   let runs = 0
   const { say } = session({

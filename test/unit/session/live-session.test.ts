@@ -90,19 +90,27 @@ test('G8 F43 a session that is deleted elsewhere ends by itself and does not com
   expect(world.watchers()).toBe(0)
 })
 
-test('a session that was deleted and made again is taken over as it is', async () => {
+test('a session that was deleted and made again is taken over as it is, and nothing of the old one is stored', async () => {
   const world = seeded()
-  const device = world.device()
-  const session = await open(device)
+  const tab = world.device().tab()
+  let failing = false
+  const save: typeof tab.save = (...args) => {
+    if (failing) throw new Error('disk')
+    return tab.save(...args)
+  }
+  const session = await resumeChatSession(chatDefinition(), { sessionId: ID, storage: { ...tab, save } })
+  await session.persist()
+  failing = true
   await read(session.chat.adapter.createSource(asked(user('/start'))))
   await settled(session)
-  await session.persist()
+  failing = false
   world.stored.corrupt(ID, JSON.stringify(snapshot({ cursor: 0 })))
   world.decide(ID, TOKEN, 'pending')
   await settled(session)
   expect(session.getCursor()).toBe(1)
   expect(session.getConversationSnapshot()?.state).toBe('idle')
   expect(session.getConfirmations()).toEqual([])
+  expect(world.stored.read(ID)?.conversation).toBeUndefined()
 })
 
 test('nothing outlives its owner: closing, aborting and failing to resume leave no watcher', async () => {
@@ -171,8 +179,11 @@ test('E2E 6 G11 a decision made offline shows as queued in every tab, and runs o
   const coordinator = a.createConfirmation({ chat: chatA })
   b.createConfirmation({ chat: chatB })
   device.goOffline()
+  let heard = 0
+  b.subscribe(() => heard++)
   expect(await rejected(coordinator.approve(TOKEN, ID))).toMatchObject({ code: 'claim-queued' })
   expect(await rejected(coordinator.approve(TOKEN, ID))).toMatchObject({ code: 'claim-queued' })
+  expect(heard).toBeGreaterThan(0)
   for (const session of [a, b]) {
     expect(session.getConfirmations()).toMatchObject([{ status: 'pending', queued: 'approving' }])
   }

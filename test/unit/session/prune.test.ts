@@ -68,6 +68,14 @@ test('G6 above 900 the oldest circle that is long enough goes, and no more', () 
   expect(kept.slice(10)).toEqual(all.slice(14))
 })
 
+test('G6 of circles that end together the shortest goes', () => {
+  const away = Array.from({ length: 897 }, (_, index) => `away-${index}`)
+  const all = path(['x', 'y', 'x', 'p', 'q', 'r', 's', 'x', ...away])
+  const kept = pruneDecisions(all)
+  expect(all.length - DECISIONS_KEPT).toBe(4)
+  expect(kept).toEqual([...all.slice(0, 2), ...all.slice(7)])
+})
+
 test('G6 where no circle is long enough the longest goes', () => {
   const line = (length: number, name: string) => Array.from({ length }, (_, index) => `${name}-${index}`)
   const all = path([...line(500, 'a'), 'b', 'c', 'b', ...line(440, 'd')])

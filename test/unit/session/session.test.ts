@@ -289,6 +289,29 @@ test('background saves are made of the latest state, and none where nothing chan
   expect(storage.saves).toHaveLength(1)
 })
 
+test('a turn that is taken while a save is under way is not lost by it', async () => {
+  const storage = createMemorySessionStorage()
+  let meanwhile = () => {}
+  const session = create({
+    storage: {
+      ...storage,
+      save: (...args) => {
+        meanwhile()
+        return storage.save(...args)
+      },
+    },
+  })
+  meanwhile = () => {
+    meanwhile = () => {}
+    session.chat.adapter.createSource(asked(user('/start'), user('/finish', 'user-2')))
+  }
+  await say(session, user('/start'))
+  await settled(session)
+  await settled(session)
+  expect(session.getConversationSnapshot()?.state).toBe('done')
+  expect(storage.read(ID)?.conversation?.state).toBe('done')
+})
+
 test('the first agentic turn of a session with a conversation stores it', async () => {
   const storage = createMemorySessionStorage()
   const session = create({ storage })
@@ -394,6 +417,18 @@ test('T1 the last 64 ends of turns are kept, the latest last', async () => {
   expect(await session.claimTurn('turn-5', 500)).toBe(false)
 })
 
+test('T1 a turn that ends again is the latest to have ended', async () => {
+  const storage = createMemorySessionStorage()
+  const ended = (turnId: string) => ({ turnId, outcome: 'completed' as const })
+  const row = snapshot({
+    activeTurn: { turnId: 'turn-1', expiresAt: 1 },
+    terminalTurns: [ended('turn-1'), ended('turn-2')],
+  })
+  storage.corrupt(ID, JSON.stringify(row))
+  await (await resume(storage)).releaseTurn('turn-1', 'indeterminate')
+  expect(storage.read(ID)?.terminalTurns).toEqual([ended('turn-2'), { turnId: 'turn-1', outcome: 'indeterminate' }])
+})
+
 test('T1 a claim of a turn whose save failed holds nothing, and may be tried again', async () => {
   const storage = createMemorySessionStorage()
   let failing = true
@@ -467,6 +502,13 @@ test('the signal of a call goes to the storage, else that of the session', async
   mine.abort(new Error('mine'))
   expect(await rejected(session.persist(mine.signal))).toMatchObject({ message: 'mine' })
   await session.persist()
+})
+
+test('a resume whose signal is aborted rejects, also where the storage does not look at it', async () => {
+  const signal = AbortSignal.abort(new Error('enough'))
+  const storage = { load: () => undefined, save: () => true }
+  const resuming = resumeChatSession(chatDefinition(), { sessionId: ID, storage, signal })
+  expect(await rejected(resuming)).toMatchObject({ message: 'enough' })
 })
 
 test('a save whose signal is aborted already does not reach the storage', async () => {
@@ -566,5 +608,9 @@ test('G6 the 1001st decision makes room, and the session resumes', async () => {
   }
   await session.persist()
   expect(storage.read(ID)?.conversation?.decisions).toHaveLength(900)
+  const { cursor } = storage.read(ID) as Snapshot
+  session.chat.adapter.createSource(asked(...messages.slice(-950)))
+  await settled(session)
+  expect(storage.read(ID)?.cursor).toBe(cursor)
   expect((await resume(storage)).getConversationSnapshot()?.state).toBe('idle')
 })
