@@ -37,7 +37,7 @@ export function createSessionIndex(
     noteSeq(event)
     if (event.kind === 'meta') return
     stale.add(event.sessionId)
-    refreshing ??= refresh()
+    void refresh()
   })
   signal.addEventListener('abort', stop, { once: true })
   const ready = start()
@@ -56,11 +56,19 @@ export function createSessionIndex(
   async function start(): Promise<void> {
     const [rows, claims, deletes] = await Promise.all([database.sessions(), database.claims(), database.deletes()])
     for (const { sessionId } of [...rows, ...claims, ...deletes]) stale.add(sessionId)
-    refreshing ??= refresh()
-    await refreshing
+    await refresh()
   }
 
-  async function refresh(): Promise<void> {
+  /** One at a time; it goes on until nothing is stale. */
+  function refresh(): Promise<void> {
+    refreshing ??= takeIn().finally(() => {
+      refreshing = undefined
+      if (stale.size > 0 && !signal.aborted) void refresh()
+    })
+    return refreshing
+  }
+
+  async function takeIn(): Promise<void> {
     try {
       while (stale.size > 0 && !signal.aborted) {
         const next = new Map(value.get())
@@ -74,8 +82,6 @@ export function createSessionIndex(
       }
     } catch (error) {
       if (!signal.aborted) onError(error)
-    } finally {
-      refreshing = undefined
     }
   }
 
