@@ -55,7 +55,7 @@ export function testDatabase(name: string, createDevice: () => Promise<DeviceUnd
     const seen = await Promise.all(Array.from({ length: 1000 }, (_, at) => increment(at % 2 === 0 ? tab : other)))
     expect([...seen].sort((one, two) => one - two)).toEqual(Array.from({ length: 1000 }, (_, at) => at + 1))
     expect((await tab.read('s1')).row?.local?.cursor).toBe(1000)
-  })
+  }, 30_000)
 
   test(`${name}: F29 of two tabs that save at the same cursor exactly one wins, 100 times`, async () => {
     const other = await device.open()
@@ -69,7 +69,7 @@ export function testDatabase(name: string, createDevice: () => Promise<DeviceUnd
       const answers = await Promise.all([compareAndSet(tab), compareAndSet(other)])
       expect(answers.filter(Boolean)).toHaveLength(1)
     }
-  })
+  }, 30_000)
 
   test(`${name}: a decision is called once, and what it throws is rethrown with nothing written`, async () => {
     await put(tab, 1)
@@ -288,7 +288,10 @@ export function testDatabase(name: string, createDevice: () => Promise<DeviceUnd
     const raise = (database: Database) => database.updateMeta((meta) => ({ ...meta, since: meta.since + 1 }))
     await Promise.all(Array.from({ length: 50 }, (_, at) => raise(at % 2 === 0 ? tab : other)))
     expect((await tab.meta()).since).toBe(50)
+    let heard = 0
+    other.subscribe(() => heard++)
     expect((await other.updateMeta((meta) => meta)).since).toBe(50)
+    expect(heard).toBe(0)
   })
 
   test(`${name}: what was handed in or out can be changed without changing what is stored`, async () => {
@@ -370,8 +373,12 @@ export function testDatabase(name: string, createDevice: () => Promise<DeviceUnd
   })
 
   test(`${name}: what began before close is written, and what comes after is refused as closed`, async () => {
-    const began = append(tab, [1])
+    let written = false
+    const began = append(tab, [1]).then(() => {
+      written = true
+    })
     await tab.close()
+    expect(written).toBe(true)
     await began
     await expect(append(tab, [2])).rejects.toMatchObject({ name: 'RejoinError', code: 'closed' })
     await expect(tab.read('s1')).rejects.toMatchObject({ code: 'closed' })

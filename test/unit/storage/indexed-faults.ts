@@ -4,6 +4,7 @@ import type { RejoinError } from '../../../src/errors.ts'
 import type { Database, DatabaseEvent } from '../../../src/storage/database.ts'
 import type { DatabaseOptions } from '../../../src/storage/database-options.ts'
 import { BLOCKED_WITHIN_MS, OPEN_WITHIN_MS } from '../../../src/storage/indexed-connection.ts'
+import { REOPEN_DELAYS_MS } from '../../../src/storage/indexed-engine.ts'
 import { type Names, namesOf } from '../../../src/storage/names.ts'
 import { openDatabase } from '../../../src/storage/open-database.ts'
 import { openIndexedDatabase } from '../../../src/storage/open-indexed-database.ts'
@@ -172,8 +173,10 @@ export function testIndexedFaults(
     const tab = await open({ environment: watching })
     await increment(tab)
     for (const handle of handles) forceClose(handle)
+    const transaction = vi.spyOn(IDBDatabase.prototype, 'transaction')
     expect(await increment(tab)).toBe(2)
     expect(handles).toHaveLength(2)
+    expect(transaction).toHaveBeenCalledOnce()
     expect(problems).toEqual([])
   })
 
@@ -454,13 +457,14 @@ export function testIndexedFaults(
   })
 
   test(`${name}: closing ends the wait for a handle at once`, async () => {
-    const tab = await open()
-    const broken = failTransactions('InvalidStateError')
-    const waiting = increment(tab)
-    const rejected = expect(waiting).rejects.toMatchObject({ code: 'closed' })
+    const slow = testEnvironment({ indexedDB: factory, instantBelowMs: 0 })
+    const tab = await open({ environment: slow })
+    failTransactions('InvalidStateError')
+    const rejected = expect(increment(tab)).rejects.toMatchObject({ code: 'closed' })
+    await slow.clock.waitingFor(REOPEN_DELAYS_MS[0] ?? 0)
     await tab.close()
     await rejected
-    broken.mockRestore()
+    expect(slow.clock.waiting()).toEqual([])
   })
 
   test(`${name}: tabs of two accounts, and of two realms, see nothing of each other (G10, F65)`, async () => {

@@ -14,15 +14,15 @@ export interface TestTimers {
   readonly waiting: () => readonly number[]
 }
 
-/** Waits below a second end at once, longer ones when the test says so. */
-export function createTestTimers(): TestTimers {
+/** Waits below `instantBelowMs` end at once, longer ones when the test says so. */
+export function createTestTimers(instantBelowMs: number): TestTimers {
   const waiting = new Map<number, { readonly run: () => void; readonly ms: number }>()
   const watchers = new Set<() => void>()
   let ids = 0
   return {
     setTimeout(run, ms) {
       const id = ++ids
-      if (ms < 1000) return { id, real: setTimeout(run, 0) }
+      if (ms < instantBelowMs) return { id, real: setTimeout(run, 0) }
       waiting.set(id, { run, ms })
       for (const watcher of [...watchers]) watcher()
       return { id }
@@ -63,14 +63,16 @@ export interface TestEnvironment extends Environment {
 export interface TestEnvironmentOptions {
   readonly indexedDB: IDBFactory | undefined
   readonly openChannel?: Environment['openChannel']
+  readonly instantBelowMs?: number
 }
 
 /** One tab. Tabs that share `openChannel` hear each other. */
 export function testEnvironment({
   indexedDB,
   openChannel = createMemoryChannels(),
+  instantBelowMs = 1000,
 }: TestEnvironmentOptions): TestEnvironment {
-  const clock = createTestTimers()
+  const clock = createTestTimers(instantBelowMs)
   const listeners = new Set<{ readonly event: LifecycleEvent; readonly run: () => void }>()
   let ids = 0
   return {
