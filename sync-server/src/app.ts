@@ -55,7 +55,6 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
       serializers: { req: (request: FastifyRequest) => ({ method: request.method, path: pathOf(request.url) }) },
       stream: process.stderr,
     },
-    disableRequestLogging: true,
   })
   await app.register(websocket, {
     options: {
@@ -116,6 +115,8 @@ async function addApi(api: FastifyInstance, options: AppOptions): Promise<void> 
   const { metrics, origins } = options
   await api.register(helmet, {
     contentSecurityPolicy: { useDefaults: false, directives: { 'default-src': ["'none'"] } },
+    // Whether this host speaks TLS is its operator's business.
+    strictTransportSecurity: false,
     // Pages of allowed origins read the answers; which ones is decided below.
     crossOriginResourcePolicy: { policy: 'cross-origin' },
   })

@@ -43,9 +43,10 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     driver.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 5000;')
     migrate(driver)
     epoch = readEpoch(driver, now)
-  } catch (error) {
+  } catch (cause) {
     driver.close()
-    throw error
+    if (cause instanceof RejoinError) throw cause
+    throw new RejoinError('storage-unavailable', `The file ${file} is not a database that can be used.`, { cause })
   }
   const rows = createSqliteRows(driver)
   const begin = driver.prepare('BEGIN IMMEDIATE')
