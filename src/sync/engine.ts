@@ -176,6 +176,7 @@ export function startSyncEngine(context: SyncContext, parts: EngineParts): SyncE
 
   /** False: the server is out of reach, try again later. */
   async function syncSession(sessionId: string): Promise<boolean> {
+    let wasUnknown = false
     for (let round = 0; round < 20 && !stopped; round++) {
       const { row, deletes } = await database.read(sessionId)
       for (const { incarnation } of deletes) {
@@ -187,6 +188,7 @@ export function startSyncEngine(context: SyncContext, parts: EngineParts): SyncE
         }))
       }
       if (!row || row.deleted) return true
+      wasUnknown ||= !row.confirmed
       const sent = await parts.updates.push(sessionId)
       if (sent === 'unreachable') return false
       if (sent === 'refused') return true
@@ -196,7 +198,7 @@ export function startSyncEngine(context: SyncContext, parts: EngineParts): SyncE
       const pushed = await parts.snapshots.push(sessionId)
       if (pushed === 'unreachable') return false
       if (pushed === 'again') continue
-      if (!row.confirmed) parts.sockets.retryNow(sessionId)
+      if (wasUnknown) parts.sockets.retryNow(sessionId)
       return true
     }
     return true
