@@ -51,13 +51,15 @@ export interface CoordinatorOptions {
 export interface CoordinatorPorts extends CoordinatorOptions {
   readonly sessionId: string
   readonly records: ConfirmationRecords
+  /** Stores the chat's present messages, where somebody other than the chat has to. */
+  readonly storeMessages?: (() => Promise<void>) | undefined
 }
 
 const MAX_ID_LENGTH = 120
 const DEFAULT_TTL_MS = 300_000
 
 export function createCoordinator(ports: CoordinatorPorts): ActionConfirmationCoordinator {
-  const { sessionId, chat, records, ttlMs = DEFAULT_TTL_MS, now = Date.now, createId = newId } = ports
+  const { sessionId, chat, records, storeMessages, ttlMs = DEFAULT_TTL_MS, now = Date.now, createId = newId } = ports
   if (sessionId === '') throw new ConfigError('A confirmation needs the id of its session.')
   if (!Number.isSafeInteger(ttlMs) || ttlMs <= 0) {
     throw new ConfigError(`ttlMs is ${ttlMs}, not a positive integer.`, { hint: 'Give the time in milliseconds.' })
@@ -139,6 +141,8 @@ export function createCoordinator(ports: CoordinatorPorts): ActionConfirmationCo
     try {
       const status = call.status === 'requires_confirmation' ? 'pending' : 'rejected'
       const record = recordOf({ token, toolCallId: call.id, action: call.name, input: storable(call.args), status })
+      // Messages first: a record without its call could be decided, but not run.
+      await storeMessages?.()
       await records.add(record)
       return record
     } catch (error) {

@@ -1,4 +1,5 @@
 import type { AdapterFactory, AdapterRequest, StreamSource } from '../contract/chat.ts'
+import type { ChatMemory } from '../contract/chat-memory.ts'
 import { decodeSnapshot } from '../contract/decode-snapshot.ts'
 import type { LiveSessionStorage } from '../contract/live-session-storage.ts'
 import { isSafeId } from '../contract/safe-id.ts'
@@ -17,6 +18,7 @@ import { dispatchTurn } from './dispatch-turn.ts'
 import { incompatibility } from './incompatibility.ts'
 import { createListeners } from './listeners.ts'
 import { newId as randomId } from './new-id.ts'
+import type { ChatToConfirm } from './run-decision.ts'
 import { createSessionConfirmations } from './session-confirmations.ts'
 import { SessionConflictError } from './session-conflict-error.ts'
 import { createSessionLedger, RETRIES } from './session-ledger.ts'
@@ -122,7 +124,14 @@ export function createChatSession(definition: ChatDefinition, options: ChatSessi
     getConversationSnapshot,
     createConfirmation({ signal: chatSignal, ...coordinator }) {
       addRunner?.(coordinator.chat, chatSignal)
-      return createCoordinator({ now: () => now().getTime(), createId: newId, ...coordinator, sessionId, records })
+      return createCoordinator({
+        now: () => now().getTime(),
+        createId: newId,
+        ...coordinator,
+        sessionId,
+        records,
+        storeMessages: messageStoring(definition.chat.memory, coordinator.chat),
+      })
     },
     getConfirmations: records.get,
     persist: (persistSignal) => ledger.change((draft) => draft, { signal: persistSignal }),
@@ -155,6 +164,15 @@ function sessionIdentity(definition: ChatDefinition, wanted: string | undefined,
 /** The definition's id is for people who look at a list of sessions; it gives way where both are too long. */
 function defaultSessionId(definitionId: string, id: string): string {
   return `${definitionId.slice(0, 127 - id.length)}:${id}`
+}
+
+/** Later versions of the controller do not save a proposal by themselves; for earlier ones this is once more the same. */
+function messageStoring(
+  memory: ChatMemory | undefined,
+  { getState }: ChatToConfirm,
+): (() => Promise<void>) | undefined {
+  if (!memory || !getState) return undefined
+  return async () => memory.save([...getState().messages])
 }
 
 function checked(snapshot: Snapshot): Snapshot {

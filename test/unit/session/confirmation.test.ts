@@ -1,5 +1,6 @@
 import { type ChatConfig, createChatController } from '@agentskit/core'
 import { expect, test } from 'vitest'
+import type { Message } from '../../../src/contract/chat-message.ts'
 import type { QueuedClaim } from '../../../src/contract/live-session-storage.ts'
 import type { Confirmation } from '../../../src/contract/session-snapshot.ts'
 import { RejoinError } from '../../../src/errors.ts'
@@ -793,3 +794,43 @@ const CLAIMS: readonly QueuedClaim[] = [
     deviceAt: 0,
   },
 ]
+
+test.each(['every-change', 'finalized'] as const)(
+  'R8 H13 a call is stored before its record, under %s',
+  async (regime) => {
+    const log: string[] = []
+    const storage = createMemorySessionStorage()
+    const memory = {
+      load: () => [],
+      save: (messages: readonly Message[]) => {
+        const calls = messages.flatMap(({ toolCalls = [] }) => toolCalls)
+        log.push(`messages ${calls.map(({ id, status }) => `${id} ${status}`)}`)
+      },
+    }
+    const tools = [{ name: 'refund', requiresConfirmation: true, execute: () => 'done' }]
+    const chat = createChatController({ adapter: scriptedAdapter(), tools, memory, regime })
+    const session = createChatSession(chatDefinition({ chat: { adapter: scriptedAdapter(), memory } }), {
+      sessionId: ID,
+      storage: {
+        ...storage,
+        save: (...args) => {
+          log.push('record')
+          return storage.save(...args)
+        },
+      },
+    })
+    await session.createConfirmation({ chat, createId: () => 'one' }).propose(REFUND)
+    expect(log.slice(-2)).toEqual(['messages app-one requires_confirmation', 'record'])
+  },
+)
+
+test('R8 a proposal whose message could not be stored leaves nothing', async () => {
+  const memory = { load: () => [], save: () => Promise.reject(new Error('disk full')) }
+  const storage = createMemorySessionStorage()
+  const definition = chatDefinition({ chat: { adapter: scriptedAdapter(), memory } })
+  const chat = showingChat()
+  const coordinator = createChatSession(definition, { sessionId: ID, storage }).createConfirmation({ chat })
+  expect(await rejected(coordinator.propose(REFUND))).toMatchObject({ message: 'disk full' })
+  expect(storage.saves).toEqual([])
+  expect(chat.calls).toMatchObject([expect.stringMatching(/^deny /)])
+})
