@@ -167,12 +167,9 @@ function defaultSessionId(definitionId: string, id: string): string {
 }
 
 /** Later versions of the controller do not save a proposal by themselves; for earlier ones this is once more the same. */
-function messageStoring(
-  memory: ChatMemory | undefined,
-  { getState }: ChatToConfirm,
-): (() => Promise<void>) | undefined {
-  if (!memory || !getState) return undefined
-  return async () => memory.save([...getState().messages])
+function messageStoring(memory: ChatMemory | undefined, chat: ChatToConfirm): (() => Promise<void>) | undefined {
+  if (!memory || !chat.getState) return undefined
+  return async () => memory.save([...(chat.getState?.().messages ?? [])])
 }
 
 function checked(snapshot: Snapshot): Snapshot {

@@ -828,7 +828,13 @@ test('R8 a proposal whose message could not be stored leaves nothing', async () 
   const memory = { load: () => [], save: () => Promise.reject(new Error('disk full')) }
   const storage = createMemorySessionStorage()
   const definition = chatDefinition({ chat: { adapter: scriptedAdapter(), memory } })
-  const chat = showingChat()
+  const chat = {
+    ...fakeChat(),
+    messages: [],
+    getState() {
+      return { messages: this.messages }
+    },
+  }
   const coordinator = createChatSession(definition, { sessionId: ID, storage }).createConfirmation({ chat })
   expect(await rejected(coordinator.propose(REFUND))).toMatchObject({ message: 'disk full' })
   expect(storage.saves).toEqual([])
