@@ -122,8 +122,9 @@ export function sessionStorageSuite({ test, expect, create, supports }: SessionS
   })
 
   rule('what a caller does to a snapshot after saving it changes nothing stored', async ({ storage }) => {
-    const mine = structuredClone(fullSnapshot(1)) as Mutable
-    await storage.save(mine as unknown as Snapshot, undefined)
+    const snapshot = structuredClone(fullSnapshot(1))
+    const mine = snapshot as unknown as Mutable
+    await storage.save(snapshot, undefined)
     mine.cursor = 99
     mine.confirmations.length = 0
     mine.conversation.state = 'changed'
