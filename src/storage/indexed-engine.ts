@@ -2,7 +2,7 @@ import type { Timers } from '../core/environment.ts'
 import { RejoinError } from '../errors.ts'
 import type { IndexedConnection } from './indexed-connection.ts'
 import type { ProblemReporter } from './problem-reporter.ts'
-import type { Engine } from './rows.ts'
+import type { Access, Engine } from './rows.ts'
 import { runTransaction } from './run-transaction.ts'
 import { isDeadHandle, toStorageError } from './storage-error.ts'
 
@@ -36,7 +36,7 @@ export function createIndexedEngine({ connection, timers, problems }: IndexedEng
       try {
         const found = connection.get()
         const handle = found instanceof Promise ? await found : found
-        if (handle.newerSchema && access !== 'read') throw newerSchema()
+        if (handle.newerSchema) refuse(access)
         try {
           const result = await runTransaction(handle.db, timers, access, stores, read, decideOnce)
           if (!handle.newerSchema) problems.worked(access)
@@ -53,6 +53,12 @@ export function createIndexedEngine({ connection, timers, problems }: IndexedEng
         await pause(delayMs)
       }
     }
+  }
+
+  function refuse(access: Access): void {
+    const problem = newerSchema()
+    problems.failed(problem)
+    if (access !== 'read') throw problem
   }
 
   function reported(error: unknown): RejoinError {

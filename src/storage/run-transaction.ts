@@ -6,7 +6,7 @@ import type { Access, Rows } from './rows.ts'
 import type { Schema, StoreName } from './schema.ts'
 
 /** How long a transaction may wait for others and for its reads, until it is given up. */
-export const TRANSACTION_WITHIN_MS = 10_000
+export const TRANSACTION_WITHIN_MS = 30_000
 
 /**
  * One transaction on one handle: reads, decides, writes, and resolves when the browser says that it is complete.

@@ -22,7 +22,7 @@ export function createTabEvents(openChannel?: () => Channel): TabEvents {
 
   function listening(opened: Channel): Channel {
     opened.listen((message) => {
-      if (opened === channel && isTabMessage(message)) tell({ ...message, remote: true })
+      if (isTabMessage(message)) tell({ ...message, remote: true })
     })
     return opened
   }

@@ -163,7 +163,7 @@ export function testIndexedFaults(
     expect(await increment(tab)).toBe(2)
   })
 
-  test(`${name}: F21 a handle that the browser closed by force is opened again`, async () => {
+  test(`${name}: F21 F24 a handle that the browser closed by force is opened again, once for all who wait`, async () => {
     const handles: IDBDatabase[] = []
     const watching = faulty((database, version) => {
       const asked = factory.open(database, version)
@@ -174,9 +174,9 @@ export function testIndexedFaults(
     await increment(tab)
     for (const handle of handles) forceClose(handle)
     const transaction = vi.spyOn(IDBDatabase.prototype, 'transaction')
-    expect(await increment(tab)).toBe(2)
+    expect(await Promise.all([1, 2, 3, 4, 5].map(() => increment(tab)))).toEqual([2, 3, 4, 5, 6])
     expect(handles).toHaveLength(2)
-    expect(transaction).toHaveBeenCalledOnce()
+    expect(transaction).toHaveBeenCalledTimes(5)
     expect(problems).toEqual([])
   })
 
@@ -277,6 +277,7 @@ export function testIndexedFaults(
     const newer = await request(factory.open(names.database, 7))
     newer.close()
     const tab = await open()
+    expect(problems).toEqual(['storage-unavailable'])
     expect((await tab.read('s1')).row?.local?.cursor).toBe(1)
     await expect(append(tab, 1)).rejects.toMatchObject({ code: 'storage-unavailable' })
     await expect(tab.updateMeta((meta) => meta)).rejects.toMatchObject({ code: 'storage-unavailable' })
@@ -440,11 +441,13 @@ export function testIndexedFaults(
   })
 
   test(`${name}: close leaves no timer, no listener and no handle behind`, async () => {
-    const controller = new AbortController()
-    const tab = await open({ signal: controller.signal })
+    const { signal } = new AbortController()
+    const added = vi.spyOn(signal, 'addEventListener')
+    const removed = vi.spyOn(signal, 'removeEventListener')
+    const tab = await open({ signal })
     await increment(tab)
-    controller.abort()
     await tab.close()
+    expect(removed.mock.calls).toEqual(added.mock.calls)
     expect(environment.listeners()).toBe(0)
     expect(environment.clock.waiting()).toEqual([])
     let blocked = false
