@@ -1,3 +1,4 @@
+import { mkdirSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { startServer } from 'rejoin-server'
@@ -12,11 +13,12 @@ const data = process.env.DATA ?? '.data'
 /** Seen from `demo/server/dist`, where this file is built to. */
 const page = fileURLToPath(new URL('../../dist', import.meta.url))
 
+mkdirSync(data, { recursive: true })
 const ledger = openRefundLedger(path.join(data, 'refunds.log'))
 const server = await startServer({
-  port,
   host: '127.0.0.1',
-  data: path.join(data, 'sync.sqlite'),
+  port,
+  file: path.join(data, 'sync.sqlite'),
   account: 'demo',
   extend: (app) => {
     servePage(app, page)
@@ -25,7 +27,7 @@ const server = await startServer({
 })
 console.log(`The demo is at ${server.url}`)
 
-for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+for (const signal of ['SIGINT', 'SIGTERM']) {
   process.once(signal, async () => {
     await server.close()
     ledger.close()

@@ -21,6 +21,10 @@ export function switchedWebSocket(Base: typeof WebSocket, network: SocketSwitch)
     static readonly OPEN = 1
     static readonly CLOSING = 2
     static readonly CLOSED = 3
+    readonly CONNECTING = 0
+    readonly OPEN = 1
+    readonly CLOSING = 2
+    readonly CLOSED = 3
     onopen: ((event: Event) => void) | null = null
     onmessage: ((event: MessageEvent) => void) | null = null
     onerror: ((event: Event) => void) | null = null
@@ -51,7 +55,7 @@ export function switchedWebSocket(Base: typeof WebSocket, network: SocketSwitch)
     }
 
     get readyState(): number {
-      return this.#lost ? SwitchedSocket.CLOSED : (this.#socket?.readyState ?? SwitchedSocket.CONNECTING)
+      return this.#lost ? this.CLOSED : (this.#socket?.readyState ?? this.CONNECTING)
     }
     get bufferedAmount(): number {
       return this.#socket?.bufferedAmount ?? 0

@@ -60,6 +60,7 @@ test('F50 an open socket is cut at once with the code of a lost connection, and 
   socket.onclose = ({ code, wasClean }) => events.push([code, wasClean])
   const real = FakeSocket.made.at(-1)
   real?.open()
+  expect(socket.readyState).toBe(socket.OPEN)
   real?.dispatchEvent(new MessageEvent('message', { data: 'hello' }))
   socket.send('sent')
   turn(false)
