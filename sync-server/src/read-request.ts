@@ -37,7 +37,7 @@ function decodeLabel(encoded: string): string | undefined {
   }
 }
 
-export function readId(value: string, what: string): string {
+export function readId(value: unknown, what: string): string {
   if (!isSafeId(value)) throw new RequestProblem('bad-request', `The ${what} is not an id.`)
   return value
 }
@@ -55,7 +55,7 @@ export function readQuery(query: unknown, name: 'since'): number
 export function readQuery(query: unknown, name: 'incarnation'): Incarnation
 export function readQuery(query: unknown, name: 'since' | 'incarnation'): number | string {
   const value = (query as Record<string, unknown>)[name]
-  if (name === 'incarnation') return readId(String(value), 'incarnation')
+  if (name === 'incarnation') return readId(value, 'incarnation')
   const since = value === undefined ? 0 : Number(value)
   if (Number.isSafeInteger(since) && since >= 0) return since
   throw new RequestProblem('bad-request', 'since is a position: a whole number from 0.')
