@@ -21,6 +21,8 @@ export interface LiveDocument extends OpenDocument {
   readonly edit: <T>(change: () => T) => T
   /** Applies what others committed and this document did not hear of. */
   readonly readMissed: () => Promise<void>
+  /** Applies updates of the server. One that cannot be applied is left out and told of, and the others are not. */
+  readonly receive: (updates: readonly Uint8Array[]) => void
   /** Something waits to be committed, or somebody's origin counts as the server's. */
   readonly isBusy: () => boolean
   readonly end: (reason: RejoinError) => void
@@ -32,6 +34,8 @@ export interface LiveDocumentOptions extends MirrorOptions {
   readonly environment: Pick<Environment, 'timers' | 'newId'>
   /** A row that cannot be read or applied: it stays on disk, and the session goes on without it. */
   readonly onBadRow: (seq: number) => void
+  /** An update of another tab or of the server that cannot be applied. */
+  readonly onBadUpdate: (cause: unknown) => void
   readonly onOutcome: (problem: Error | undefined) => void
   /** The rows that were on disk. */
   readonly onFound: (rows: readonly UpdateRow['bytes'][]) => void
@@ -126,17 +130,17 @@ export async function openLiveDocument(options: LiveDocumentOptions): Promise<Li
   }
 
   /** Somebody else's bytes: what is no update is not let near the document. */
-  function apply(all: readonly Uint8Array[]): void {
-    const sound = all.filter(isUpdate)
-    if (sound.length < all.length) onBadRow(seqs.through() + 1)
-    if (sound.length === 0) return
-    try {
-      doc.transact(() => {
-        for (const bytes of sound) Y.applyUpdate(doc, bytes, stored)
-      }, stored)
-    } catch {
-      onBadRow(seqs.through() + 1)
-    }
+  function apply(all: readonly Uint8Array[], origin: object = stored): void {
+    doc.transact(() => {
+      for (const bytes of all) {
+        try {
+          if (!isUpdate(bytes)) throw new TypeError('These bytes are no update.')
+          Y.applyUpdate(doc, bytes, origin)
+        } catch (error) {
+          options.onBadUpdate(error)
+        }
+      }
+    }, origin)
   }
 
   function lookForGap(): void {
@@ -205,6 +209,7 @@ export async function openLiveDocument(options: LiveDocumentOptions): Promise<Li
       await readMissed()
     },
     readMissed,
+    receive: (updates) => apply(updates, serverOrigin),
     isBusy: () => !log.isEmpty() || serverOrigins.size > 1,
     end,
   }

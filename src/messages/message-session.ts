@@ -90,6 +90,7 @@ export function createMessageSession(sessionId: string, context: MessageContext)
         },
         onMalformed: () => onProblem(corrupt('A message that cannot be read was left out.')),
         onBadRow: (seq) => onProblem(corrupt(`Update ${seq} of the messages cannot be read and was left out.`)),
+        onBadUpdate: (cause) => onProblem(corrupt('An update that came in cannot be read and was left out.', cause)),
         onOutcome: report,
         onFound: (rows) => context.rows.found(sessionId, rows),
         onWritten: (rows) => context.rows.written(sessionId, rows),
@@ -156,8 +157,8 @@ export function createMessageSession(sessionId: string, context: MessageContext)
     changed()
   }
 
-  function corrupt(what: string): RejoinError {
-    return new RejoinError('storage-corrupt', `${what} Session ${sessionId}.`)
+  function corrupt(what: string, cause?: unknown): RejoinError {
+    return new RejoinError('storage-corrupt', `${what} Session ${sessionId}.`, { cause })
   }
 
   /** Listeners hear of it once per frame. */

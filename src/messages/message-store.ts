@@ -116,9 +116,7 @@ export function createMessageStore(options: MessageStoreOptions): MessageStore {
       open,
       async receive(sessionId, updates) {
         const document = await open(sessionId)
-        document.doc.transact(() => {
-          for (const update of updates) Y.applyUpdate(document.doc, update, document.serverOrigin)
-        }, document.serverOrigin)
+        document.receive(updates)
         await document.flush()
       },
       async missing(sessionId, stateVector) {
