@@ -9,7 +9,7 @@ import { addLeft } from './left-tokens.ts'
 import { markDeleted } from './mark-deleted.ts'
 import { isMergeable, mergeSnapshot } from './merge-snapshot.ts'
 import { withStatus } from './overlay-statuses.ts'
-import { sameContent, sameConversation } from './same-content.ts'
+import { deepEqual, sameContent, sameConversation } from './same-content.ts'
 import { createSessionRow } from './save-snapshot.ts'
 
 export interface AnswerContext {
@@ -55,9 +55,13 @@ export function applyAnswer(
   const row = takeViews(adoptIncarnation(known, answer), answer)
   const claims = session.claims.map((claim) => followRow(claim, row))
   const { change, result } = takeRow({ ...session, row, claims }, row, answer, context)
-  const gone = new Set(change.removeClaims)
-  const putClaims = claims.filter((claim, index) => claim !== session.claims[index] && !gone.has(claim.claimId))
-  return { change: { ...change, ...(putClaims.length > 0 && { putClaims }) }, result }
+  const { row: next, removeClaims = [] } = change
+  const putClaims = claims.filter(
+    (claim, index) => claim !== session.claims[index] && !removeClaims.includes(claim.claimId),
+  )
+  // Asked again, the server says the same again: nothing to write, and nobody to tell.
+  if (removeClaims.length + putClaims.length === 0 && deepEqual(next, session.row)) return { result }
+  return { change: { row: next, putClaims, removeClaims }, result }
 }
 
 interface Taken {
