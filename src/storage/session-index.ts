@@ -14,6 +14,10 @@ export type SessionIndex = ReadonlyMap<string, IndexedSession>
 export interface LiveSessionIndex extends Observable<SessionIndex> {
   /** The index has everything that was on disk when it was opened. */
   readonly ready: Promise<void>
+  /** False while a commit was heard of and not read yet. */
+  readonly isCurrent: () => boolean
+  /** Called when it stops being current. Returns the way to stop. */
+  readonly onUnrest: (listener: () => void) => () => void
   /** Resolves when all commits that were heard of so far are in. */
   readonly settled: () => Promise<void>
 }
@@ -31,12 +35,16 @@ export function createSessionIndex(
   const value = createObservableValue<SessionIndex>(new Map())
   const stale = new Set<string>()
   const localSeqs = new Map<string, number>()
+  const unrest = new Set<() => void>()
   let refreshing: Promise<void> | undefined
+  const isCurrent = () => stale.size === 0 && refreshing === undefined
 
   const stop = database.subscribe((event) => {
     noteSeq(event)
     if (event.kind === 'meta') return
+    const wasCurrent = isCurrent()
     stale.add(event.sessionId)
+    if (wasCurrent) for (const listener of [...unrest]) listener()
     void refresh()
   })
   signal.addEventListener('abort', stop, { once: true })
@@ -46,6 +54,11 @@ export function createSessionIndex(
   return {
     get: value.get,
     subscribe: value.subscribe,
+    isCurrent,
+    onUnrest(listener) {
+      unrest.add(listener)
+      return () => unrest.delete(listener)
+    },
     ready,
     async settled() {
       await ready

@@ -25,6 +25,8 @@ export interface SyncEngine {
   readonly moved: (sessionId: string, etag: ETag | null, head: number) => void
   /** Looks at the feed and sends everything, now. */
   readonly retryNow: () => void
+  /** Looks at the feed, where the server is known to be there. */
+  readonly lookAround: () => void
   readonly stop: () => void
 }
 
@@ -53,7 +55,11 @@ export function startSyncEngine(context: SyncContext, parts: EngineParts): SyncE
   let working: Promise<void> | undefined
   let looking: Promise<void> | undefined
 
-  const stopIndex = index.subscribe(wakeUnsent)
+  const known = new Set<string>()
+  const stopIndex = index.subscribe(() => {
+    joinKnown()
+    wakeUnsent()
+  })
   const stopOnline = environment.lifecycle.on('online', retryNow)
   const stopVisible = environment.lifecycle.on('visible', retryNow)
   const stopOffline = environment.lifecycle.on('offline', () => {
@@ -62,7 +68,7 @@ export function startSyncEngine(context: SyncContext, parts: EngineParts): SyncE
   retryNow()
   poll()
 
-  return { wake, moved, retryNow, stop }
+  return { wake, moved, retryNow, lookAround, stop }
 
   function stop(): void {
     stopped = true
@@ -98,11 +104,26 @@ export function startSyncEngine(context: SyncContext, parts: EngineParts): SyncE
       })
   }
 
+  function lookAround(): void {
+    if (connection.get().state === 'online') retryNow()
+  }
+
   function poll(): void {
     polling = timers.setTimeout(() => {
-      if (connection.get().state === 'online') retryNow()
+      lookAround()
       poll()
     }, POLL_MS)
+  }
+
+  /** There is a room for every session that the server knows: one that it has come to know is joined at once. */
+  function joinKnown(): void {
+    for (const { sessionId, row } of index.get().values()) {
+      if (!row?.confirmed || row.deleted) known.delete(sessionId)
+      else if (!known.has(sessionId)) {
+        known.add(sessionId)
+        parts.sockets.retryNow(sessionId)
+      }
+    }
   }
 
   function wakeUnsent(): void {
@@ -176,7 +197,6 @@ export function startSyncEngine(context: SyncContext, parts: EngineParts): SyncE
 
   /** False: the server is out of reach, try again later. */
   async function syncSession(sessionId: string): Promise<boolean> {
-    let wasUnknown = false
     for (let round = 0; round < 20 && !stopped; round++) {
       const { row, deletes } = await database.read(sessionId)
       for (const { incarnation } of deletes) {
@@ -188,7 +208,6 @@ export function startSyncEngine(context: SyncContext, parts: EngineParts): SyncE
         }))
       }
       if (!row || row.deleted) return true
-      wasUnknown ||= !row.confirmed
       const sent = await parts.updates.push(sessionId)
       if (sent === 'unreachable') return false
       if (sent === 'refused') return true
@@ -198,7 +217,6 @@ export function startSyncEngine(context: SyncContext, parts: EngineParts): SyncE
       const pushed = await parts.snapshots.push(sessionId)
       if (pushed === 'unreachable') return false
       if (pushed === 'again') continue
-      if (wasUnknown) parts.sockets.retryNow(sessionId)
       return true
     }
     return true

@@ -21,6 +21,8 @@ export interface LiveSocket {
 const MARK_TIMEOUT_MS = 10_000
 /** Shorter than the provider's own 30 s watchdog: an answered mark keeps an idle socket alive and proves it. */
 const HEARTBEAT_MS = 12_000
+/** How often it is looked for a session that is open here and that the server does not know yet. */
+const LOOK_AGAIN_MS = 2000
 const SYNC_FRAME = 0
 const SYNC_STEP_1 = 0
 
@@ -92,8 +94,16 @@ export function openLiveSocket(sessionId: string, options: LiveSocketsOptions): 
   async function connect(): Promise<void> {
     if (!open || closed) return
     const position = await options.position(sessionId)
-    // The server makes a session at its first update, snapshot or claim; until then there is no room to join.
-    if (!position?.confirmed) return
+    // The server makes a session at its first update, snapshot or claim; until then there is no room to join, and nobody
+    // tells when another device has made it.
+    if (!position?.confirmed) {
+      timers.clearTimeout(timer)
+      timer = timers.setTimeout(() => {
+        options.onUnknown()
+        connect().catch(options.onError)
+      }, LOOK_AGAIN_MS)
+      return
+    }
     const token = typeof options.token === 'function' ? await options.token() : options.token
     if (closed || !open || open.provider.wsconnected || open.provider.wsconnecting) return
     open.provider.roomname = roomName(sessionId, open.document.incarnation)

@@ -21,4 +21,6 @@ export interface SocketEvents {
   /** The server closed the room for good. */
   readonly onRefused: (sessionId: string, closeCode: number) => void
   readonly onWelcome: (sessionId: string, epoch: string, time: number) => void
+  /** The server does not know the session, as far as this device knows. */
+  readonly onUnknown: () => void
 }

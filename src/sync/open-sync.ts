@@ -85,6 +85,7 @@ export function openSync(options: SyncOptions): Sync {
         stored(sessionId, head, etag).catch(options.onError)
       },
       onRefused: (sessionId) => sending.get()?.engine.wake(sessionId),
+      onUnknown: () => sending.get()?.engine.lookAround(),
       onWelcome: () => {
         if (connection.get().state === 'offline') sending.get()?.engine.retryNow()
       },

@@ -40,7 +40,8 @@ export function createStatus(options: StatusOptions): Observable<RejoinStatus> {
   let lastSyncedAt: number | undefined
   let scheduled: unknown
   const value = createObservableValue<RejoinStatus>(read())
-  const stops = [index.subscribe(schedule), degraded.subscribe(publish)]
+  // What was just stored is not read yet: the status must not go on saying `synced` meanwhile.
+  const stops = [index.subscribe(schedule), index.onUnrest(publish), degraded.subscribe(publish)]
   if (connection) stops.push(connection.subscribe(publish))
   signal.addEventListener('abort', () => {
     for (const stop of stops) stop()
@@ -66,7 +67,8 @@ export function createStatus(options: StatusOptions): Observable<RejoinStatus> {
     const state = connection?.get() ?? { state: 'none' as const }
     const nothingUnsent = unsent.messages + unsent.snapshots + unsent.claims === 0
     const reason = degraded.get() ?? ('reason' in state ? state.reason : undefined)
-    const shown = degraded.get() !== undefined ? 'degraded' : stateOf(state.state, nothingUnsent && refused === 0)
+    const level = nothingUnsent && refused === 0 && index.isCurrent()
+    const shown = degraded.get() !== undefined ? 'degraded' : stateOf(state.state, level)
     if (shown === 'synced') lastSyncedAt ??= options.now()
     if (shown === 'syncing') lastSyncedAt = undefined
     const since = shown === 'synced' || shown === 'offline' ? lastSyncedAt : undefined
@@ -81,9 +83,9 @@ export function createStatus(options: StatusOptions): Observable<RejoinStatus> {
   }
 }
 
-function stateOf(connection: ConnectionState['state'], nothingUnsent: boolean): SyncState {
+function stateOf(connection: ConnectionState['state'], level: boolean): SyncState {
   if (connection === 'none') return 'local'
-  if (connection === 'online') return nothingUnsent ? 'synced' : 'syncing'
+  if (connection === 'online') return level ? 'synced' : 'syncing'
   return connection
 }
 

@@ -1,3 +1,4 @@
+import 'fake-indexeddb/auto'
 import { IDBFactory } from 'fake-indexeddb'
 import { type Environment, type OpenRejoinOptions, openRejoin, type Rejoin } from 'rejoin'
 import { WebSocket } from 'ws'

@@ -71,21 +71,35 @@ function chatOn(rejoin: Rejoin, by: string, sessionId = SESSION): Promise<Connec
   })
 }
 
-const texts = (rejoin: Rejoin) => rejoin.messages(SESSION).get().map((message) => message.content)
+const texts = (rejoin: Rejoin) =>
+  rejoin
+    .messages(SESSION)
+    .get()
+    .map((message) => message.content)
 const eventually = (check: () => unknown) => vi.waitFor(check, { timeout: 8000, interval: 20 })
-const synced = (rejoin: Rejoin) => eventually(() => expect(rejoin.status.get()).toMatchObject({ state: 'synced' }))
+/** What the chat says and stores follows `send`; a transcript of its own shows when it is done. */
+async function say(chat: ConnectedChat, text: string): Promise<void> {
+  await chat.controller.send(text)
+  await eventually(() => expect(chat.controller.getState().status).not.toBe('streaming'))
+  await chat.session.persist()
+}
+
+async function synced(rejoin: Rejoin): Promise<void> {
+  await rejoin.messages(SESSION).whenStored()
+  await eventually(() => expect(rejoin.status.get()).toMatchObject({ state: 'synced' }))
+}
 
 test('G5 a chat written on one device is there on the other, with its state', async () => {
   const a = await laptop.open()
   const chatA = await chatOn(a, 'laptop')
-  await chatA.controller.send('hi')
-  await chatA.controller.send('/start')
+  await say(chatA, 'hi')
+  await say(chatA, '/start')
   await synced(a)
   const b = await phone.open()
   const chatB = await chatOn(b, 'phone')
   expect(texts(b)).toEqual(['hi', 'Hello from laptop. Bye.', '/start', 'started'])
   expect(chatB.session.getConversationSnapshot()?.state).toBe('active')
-  await chatB.controller.send('/stop')
+  await say(chatB, '/stop')
   await eventually(() => expect(texts(a)).toEqual(texts(b)))
   await eventually(() => expect(chatA.session.getConversationSnapshot()?.state).toBe('idle'))
 })
@@ -140,8 +154,8 @@ test('I2 G5 two devices that made the same session offline keep both histories',
   phone.goOffline()
   const chatA = await chatOn(a, 'laptop')
   const chatB = await chatOn(b, 'phone')
-  await chatA.controller.send('/start')
-  await chatB.controller.send('hello')
+  await say(chatA, '/start')
+  await say(chatB, 'hello')
   laptop.goOnline()
   await synced(a)
   phone.goOnline()
@@ -170,12 +184,12 @@ test('F2 a lost answer to a claim: the device that won learns it, and the refund
 test('R4 a snapshot whose answer was lost does not conflict with the next save of the same device', async () => {
   const a = await laptop.open()
   const chatA = await chatOn(a, 'laptop')
-  await chatA.controller.send('/start')
+  await say(chatA, '/start')
   await synced(a)
   laptop.loseReplies(true)
-  await chatA.controller.send('/stop')
+  await say(chatA, '/stop')
   await eventually(() => expect(a.status.get().state).toBe('offline'))
-  await chatA.controller.send('/start')
+  await say(chatA, '/start')
   laptop.loseReplies(false)
   laptop.goOnline()
   await synced(a)
