@@ -11,6 +11,7 @@ const HOST = '127.0.0.1'
 const root = fileURLToPath(new URL('..', import.meta.url))
 const server = path.join(root, 'demo/server/dist/server.js')
 
+const wanted = readPort(process.env.PORT)
 let child
 let stopping = false
 for (const signal of ['SIGINT', 'SIGTERM']) {
@@ -31,7 +32,7 @@ for (const [name, configFile] of [
   console.log(`Built the ${name} in ${((performance.now() - start) / 1000).toFixed(1)} s.`)
 }
 
-const port = await freePort(readPort(process.env.PORT))
+const port = await freePort(wanted)
 child = spawn(process.execPath, [server], {
   stdio: 'inherit',
   env: { ...process.env, PORT: String(port), DATA: path.join(root, '.data') },
