@@ -44,6 +44,7 @@ const timers: Timers = {
     return pending
   },
   cancelFrame(id) {
+    if (id === undefined) return
     const { frame, timeout } = id as { frame?: number; timeout?: unknown }
     if (frame !== undefined) cancelAnimationFrame(frame)
     timers.clearTimeout(timeout)

@@ -42,6 +42,7 @@ export interface Channel {
   close(): void
 }
 
+/** Ids are opaque; ending `undefined`, or what has ended, does nothing. */
 export interface Timers {
   setTimeout(run: () => void, ms: number): unknown
   clearTimeout(id: unknown): void

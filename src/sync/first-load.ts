@@ -4,6 +4,8 @@ import type { SyncContext } from './sync-context.ts'
 
 /** A session that this device does not have yet is asked for at most this long, rules I4 and K10. */
 const FIRST_LOAD_MS = 5000
+/** The server is not asked again so soon for a session that it does not have; the feed tells when it has. */
+const ABSENT_MS = 10_000
 
 /**
  * The first load of a session that is not on this device, shared by everyone who waits for it, rule I4. Resolves when the
@@ -17,6 +19,7 @@ export function createFirstLoad(
 ): (sessionId: string, signal?: AbortSignal) => Promise<void> {
   const { database, client, connection, environment } = context
   const loading = new Map<string, Promise<void>>()
+  const absentSince = new Map<string, number>()
   return (sessionId, signal) => {
     const shared = loading.get(sessionId) ?? share(sessionId)
     return signal ? Promise.race([shared, rejectOnAbort(signal)]) : shared
@@ -33,6 +36,8 @@ export function createFirstLoad(
     if (row?.local || row?.deleted || deletes.length > 0) return
     const { state } = connection.get()
     if (state === 'none' || state === 'error') return
+    const absent = absentSince.get(sessionId)
+    if (absent !== undefined && !row?.confirmed && environment.now() - absent < ABSENT_MS) return
     const known = state === 'offline' || state === 'needs-auth' || !environment.lifecycle.online()
     if (!known && (await ask(sessionId))) return
     // The feed lists it: there is a history, and answering without it would let the chat start over it.
@@ -50,7 +55,11 @@ export function createFirstLoad(
     try {
       const reply = connection.hear(await client.getSession(sessionId, signal))
       if (reply.kind === 'unreachable') return false
-      if (reply.kind === 'problem') return reply.status === 404 || reply.status === 410
+      if (reply.kind === 'problem') {
+        const absent = reply.status === 404 || reply.status === 410
+        if (absent) absentSince.set(sessionId, environment.now())
+        return absent
+      }
       return (await Promise.race([remote.receive(sessionId, reply.body), rejectOnAbort(signal)])) !== undefined
     } catch (error) {
       if (bound.signal.aborted) return false

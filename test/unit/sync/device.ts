@@ -9,6 +9,7 @@ type LifecycleEvent = Parameters<Environment['lifecycle']['on']>[0]
 
 /** A browser profile: its tabs share storage, locks and channels, and one network that can be cut. */
 export interface TestDevice {
+  readonly environment: Environment
   readonly open: (options?: Partial<OpenRejoinOptions>) => Promise<Rejoin>
   /** Cuts the network: requests fail, sockets end, the platform says so. */
   readonly goOffline: () => void
@@ -75,6 +76,7 @@ export function createTestDevice(label: string, serverUrl: string | undefined): 
   }
 
   return {
+    environment,
     errors,
     async open(options = {}) {
       const rejoin = await openRejoin({
