@@ -178,7 +178,7 @@ function shownStatus({ state, outcome, want }: ClaimRow): Confirmation['status']
 
 /** A row that the server never confirmed takes the server's incarnation and merges with nothing in common, rule I2. */
 function adoptIncarnation(row: SessionRow, answer: SessionAnswer): SessionRow {
-  if (row.incarnation === answer.incarnation) return { ...row, confirmed: true }
+  if (row.incarnation === answer.incarnation) return { ...row, confirmed: row.confirmed || holdsSession(answer) }
   return {
     ...row,
     incarnation: answer.incarnation,
@@ -188,6 +188,11 @@ function adoptIncarnation(row: SessionRow, answer: SessionAnswer): SessionRow {
     pulled: 0,
     sent: undefined,
   }
+}
+
+/** False: the server has nothing of the session yet, and only says back the incarnation that it was asked for. */
+function holdsSession({ etag, head, claims }: SessionAnswer): boolean {
+  return etag !== null || head > 0 || claims.length > 0
 }
 
 function takeViews(row: SessionRow, answer: SessionAnswer): SessionRow {

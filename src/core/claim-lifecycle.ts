@@ -209,7 +209,9 @@ function setStatus(row: SessionRow, token: string, status: ConfirmationStatus): 
 
 /** What the answer says of its own claim. */
 function hear(row: SessionRow, answer: ClaimAnswer): SessionRow {
-  return { ...row, confirmed: true, claims: mergeClaimViews(row.claims, [answer.claim]) }
+  // Refused, the claim may stand on nothing: no session may have been made for it.
+  const confirmed = row.confirmed || answer.result !== 'refused'
+  return { ...row, confirmed, claims: mergeClaimViews(row.claims, [answer.claim]) }
 }
 
 /** The server may accept the same request later. */

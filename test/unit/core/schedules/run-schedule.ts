@@ -141,7 +141,11 @@ function switchNetwork(world: World, device: Device): void {
 function heal(world: World): void {
   world.healing = true
   world.note('-- heal')
-  for (const device of world.devices) device.online = true
+  for (const device of world.devices) {
+    device.online = true
+    // A queued decision that won runs in a page only.
+    if (!device.tabs.some((tab) => tab)) openTab(device, 0)
+  }
   for (let round = 0; round < 40; round++) {
     const before = world.devices.map(({ session }) => session)
     const served = world.server.state()
