@@ -8,13 +8,8 @@ import type { LiveDocument } from './live-document.ts'
  * interrupted. Not while another tab of this device streams, which `lockName` proves; a writer that was only slow opens
  * its message again. Other devices' streams are theirs to close. Returns how many were closed.
  */
-export async function closeInterrupted(
-  document: LiveDocument,
-  device: string,
-  locks: Locks,
-  lockName: string,
-): Promise<number> {
-  const { mirror } = document
+export async function closeInterrupted(document: LiveDocument, locks: Locks, lockName: string): Promise<number> {
+  const { mirror, device } = document
   const open = () =>
     mirror.slots().filter((slot) => {
       const message = mirror.read(slot)

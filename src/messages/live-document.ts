@@ -16,6 +16,8 @@ import { createUpdateLog } from './update-log.ts'
 const GAP_AFTER_MS = 50
 
 export interface LiveDocument extends OpenDocument {
+  /** Who writes here. */
+  readonly device: string
   readonly mirror: MessageMirror
   /** Every change in it is one local edit. */
   readonly edit: <T>(change: () => T) => T
@@ -70,7 +72,7 @@ export async function openLiveDocument(options: LiveDocumentOptions): Promise<Li
   let gapTimer: unknown
   let checking: Promise<void> | undefined
 
-  const found = await database.read(sessionId).catch(giveUp)
+  const [found, { device }] = await Promise.all([database.read(sessionId), database.meta()]).catch(giveUp)
   const standing = standOn({ incarnation: environment.newId(), stored: false }, found)
   if (!standing) return giveUp(deleted(sessionId))
   let at: Standing = standing
@@ -189,6 +191,7 @@ export async function openLiveDocument(options: LiveDocumentOptions): Promise<Li
 
   return {
     sessionId,
+    device,
     get incarnation() {
       return at.incarnation
     },

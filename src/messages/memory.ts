@@ -17,7 +17,6 @@ export const SAVE_WITHIN_MS = 5000
 
 export interface MemoryOptions {
   readonly session: MessageSession
-  readonly device: () => Promise<string>
   readonly homes: Homes
   readonly timers: Environment['timers']
 }
@@ -36,22 +35,15 @@ export interface MemoryOptions {
  */
 export function createMemory({
   session,
-  device,
   homes,
   timers,
 }: MemoryOptions): Required<Pick<ChatMemory, 'load' | 'save' | 'clear'>> {
   const { origins, life } = session
   const lineages = createLineages(life, origins, homes)
   const encoded = new WeakMap<Message, StoredMessage>()
-  let ownDevice: string | undefined
 
   function opened(signal: AbortSignal | undefined): Promise<LiveDocument> {
-    return withinTime(ready(), SAVE_WITHIN_MS, tooSlow, { timers, signal })
-  }
-
-  async function ready(): Promise<LiveDocument> {
-    ownDevice ??= await device()
-    return session.open()
+    return withinTime(session.open(), SAVE_WITHIN_MS, tooSlow, { timers, signal })
   }
 
   async function load({ signal }: { signal?: AbortSignal } = {}): Promise<Message[]> {
@@ -76,18 +68,18 @@ export function createMemory({
     if (!Array.isArray(messages)) throw new RejoinError('refused', 'A memory saves a list of messages.')
     let document = session.current()
     let list = messages
-    if (!document || ownDevice === undefined) {
+    if (!document) {
       list = [...messages]
       for (const message of list) if (!origins.has(message)) encoded.set(message, encodeMessage(message))
       document = await opened(signal)
     }
-    write(document, list, ownDevice ?? '')
+    write(document, list)
     await withinTime(document.flush(), SAVE_WITHIN_MS, tooSlow, { timers })
   }
 
-  function write(document: LiveDocument, list: readonly Message[], by: string): void {
+  function write(document: LiveDocument, list: readonly Message[]): void {
     const lineage = lineages.find(list)
-    const wrote = saveList(list, { document, lineage, origins, homes, device: by, encoded })
+    const wrote = saveList(list, { document, lineage, origins, homes, encoded })
     const last = list.at(-1)
     if (last?.status !== 'streaming') session.streams.release()
     // Others' streams are shown here too; only who writes into one keeps it open.
@@ -100,7 +92,7 @@ export function createMemory({
     const slots = new Map(mirror.slots().map((slot, at) => [String(at), slot]))
     const changes = { placements: [], edits: [], removals: [...slots.keys()], keys: [] }
     document.edit(() =>
-      applyChanges(doc, mirror, { changes, slots, anchor: undefined }, { device: '', lineage: life() }),
+      applyChanges(doc, mirror, { changes, slots, anchor: undefined }, { device: document.device, lineage: life() }),
     )
     session.streams.release()
     await withinTime(document.flush(), SAVE_WITHIN_MS, tooSlow, { timers })

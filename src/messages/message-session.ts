@@ -21,7 +21,6 @@ const CLOSE_WITHIN_MS = 2000
 export interface MessageContext {
   readonly database: Database
   readonly environment: Pick<Environment, 'timers' | 'locks' | 'newId' | 'now'>
-  readonly device: () => Promise<string>
   readonly streamLock: (sessionId: string) => string
   readonly firstLoad: (sessionId: string) => Promise<void>
   readonly homes: Homes
@@ -146,7 +145,7 @@ export function createMessageSession(sessionId: string, context: MessageContext)
   async function load(): Promise<LiveDocument> {
     const [opened] = await Promise.all([openAnew(), context.firstLoad(sessionId)])
     await opened.readMissed()
-    await closeInterrupted(opened, await context.device(), environment.locks, context.streamLock(sessionId))
+    await closeInterrupted(opened, environment.locks, context.streamLock(sessionId))
     return opened
   }
 

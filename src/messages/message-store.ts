@@ -52,29 +52,16 @@ export function createMessageStore(options: MessageStoreOptions): MessageStore {
   const sessions = new Map<string, MessageSession>()
   const memories = new Map<string, ChatMemory>()
   const homes: Homes = new WeakMap()
-  let deviceId: Promise<string> | undefined
   const context: MessageContext = {
     database,
     environment,
     homes,
     onProblem,
-    device,
     streamLock: (sessionId) => names.lock(`stream:${sessionId}`),
     firstLoad: async (sessionId) => firstLoad?.(sessionId, signal),
     rows: createCompactor({ database, timers: environment.timers, signal, onProblem }),
   }
   signal.addEventListener('abort', () => void close(), { once: true })
-
-  function device(): Promise<string> {
-    deviceId ??= database.meta().then(
-      (meta) => meta.device,
-      (error) => {
-        deviceId = undefined
-        throw error
-      },
-    )
-    return deviceId
-  }
 
   function session(sessionId: string): MessageSession {
     const known = sessions.get(sessionId)
@@ -87,7 +74,7 @@ export function createMessageStore(options: MessageStoreOptions): MessageStore {
   function memory(sessionId: string): ChatMemory {
     const known = memories.get(sessionId)
     if (known) return known
-    const made = createMemory({ session: session(sessionId), device, homes, timers: environment.timers })
+    const made = createMemory({ session: session(sessionId), homes, timers: environment.timers })
     memories.set(sessionId, made)
     return made
   }
@@ -108,7 +95,7 @@ export function createMessageStore(options: MessageStoreOptions): MessageStore {
     },
     async closeInterrupted(sessionId) {
       const document = await open(sessionId)
-      const closed = await closeInterrupted(document, await device(), environment.locks, context.streamLock(sessionId))
+      const closed = await closeInterrupted(document, environment.locks, context.streamLock(sessionId))
       await document.flush()
       return closed
     },

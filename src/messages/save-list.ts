@@ -12,7 +12,6 @@ export interface SaveListOptions {
   readonly lineage: Lineage
   readonly origins: Origins
   readonly homes: Homes
-  readonly device: string
   /** Messages that were looked at when the document was not open yet. */
   readonly encoded: WeakMap<Message, StoredMessage>
 }
@@ -26,7 +25,7 @@ export interface SaveListOptions {
  * @throws RejoinError `refused` for a message that cannot be kept.
  */
 export function saveList(list: readonly Message[], options: SaveListOptions): boolean {
-  const { document, lineage, origins, homes, device } = options
+  const { document, lineage, origins, homes } = options
   const { mirror } = document
   const { base } = lineage
   const { start, end } = unchangedEnds(base, list)
@@ -59,7 +58,12 @@ export function saveList(list: readonly Message[], options: SaveListOptions): bo
 
   const anchor = lastPresent(base, start, options)
   const made = document.edit(() =>
-    applyChanges(document.doc, mirror, { changes: { ...changes, placements }, slots, anchor }, { device, lineage }),
+    applyChanges(
+      document.doc,
+      mirror,
+      { changes: { ...changes, placements }, slots, anchor },
+      { device: document.device, lineage },
+    ),
   )
   after.forEach((message, at) => {
     const key = keys[at] ?? ''
