@@ -72,7 +72,8 @@ export interface Rejoin {
  * Opens the sessions of an account on this device. Without `serverUrl` everything works in all tabs of this browser;
  * with it, on all devices. Where the browser gives no storage, it works in memory and the status says so.
  *
- * @throws RejoinError `refused` for an account or realm that is no name, `closed` when `signal` aborted.
+ * @throws RejoinError `refused` for an account or realm that is no name, `storage-blocked` while an old tab keeps the
+ * database from being upgraded, `closed` when `signal` aborted.
  */
 export async function openRejoin(options: OpenRejoinOptions): Promise<Rejoin> {
   const environment: Environment = { ...browserEnvironment(), ...options.environment }
@@ -95,7 +96,10 @@ export async function openRejoin(options: OpenRejoinOptions): Promise<Rejoin> {
     onProblem: (problem) => degraded.set(problem?.message),
     onCorrupt: (row) => onError(new RejoinError('storage-corrupt', `A row of ${row.store} cannot be read.`)),
   })
-  let meta = await database.meta()
+  let meta = await database.meta().catch(async (error: unknown) => {
+    await database.close()
+    throw error
+  })
   const updateMeta = async (change: (before: MetaRow) => MetaRow) => {
     meta = await database.updateMeta(change)
   }

@@ -11,6 +11,9 @@ import type { LiveSessionIndex } from './session-index.ts'
 
 /** How long the outcome of a run may take to show in the tool call, rule K6. */
 const OUTCOME_WAIT_MS = 2000
+/** A chat that just opened has its messages a moment later: how long, and how often, it is asked again. */
+const CHAT_WAIT_MS = 5000
+const CHAT_AGAIN_MS = 200
 /** How often a tab looks for runs whose tab died; their locks end without an event. */
 const SWEEP_MS = 10_000
 
@@ -77,21 +80,30 @@ export function runWonClaims(options: ClaimRunnerOptions): void {
   }
 
   async function start(claim: ClaimRow): Promise<void> {
-    const handler = book.handlerOf(claim.sessionId)
-    if (!handler || running.has(claim.claimId)) return
+    if (!book.handlerOf(claim.sessionId) || running.has(claim.claimId)) return
     if (!(await running.take(claim.claimId, { ifAvailable: true }))) return
     const started = await database.transact(claim.sessionId, 'strict', (session) =>
       startWonClaim(session, claim.claimId),
     )
     if (!started) return running.drop(claim.claimId)
     // Not awaited: an effect may take its time, and other claims need not wait for it.
-    run(started, handler).catch(onError)
+    run(started).catch(onError)
   }
 
-  async function run(claim: ClaimRow, handler: NonNullable<ReturnType<ClaimBook['handlerOf']>>): Promise<void> {
-    const { sessionId, claimId, token, toolCallId, want, attempt } = claim
+  /** Asks the page's chat, again while it says that it has no such call yet: then nothing ran. */
+  async function callHandler({ sessionId, token, toolCallId, want, attempt, claimId }: ClaimRow) {
+    const until = now() + CHAT_WAIT_MS
+    for (;;) {
+      const result = await book.handlerOf(sessionId)?.({ token, toolCallId, want, attempt, claimId })
+      if (result === 'ran' || now() >= until || signal.aborted) return result ?? 'nothing-to-run'
+      await new Promise<void>((resolve) => timers.setTimeout(resolve, CHAT_AGAIN_MS))
+    }
+  }
+
+  async function run(claim: ClaimRow): Promise<void> {
+    const { sessionId, claimId, toolCallId, want } = claim
     try {
-      const result = await handler({ token, toolCallId, want, attempt, claimId })
+      const result = await callHandler(claim)
       if (result === 'nothing-to-run') return await raise(claim, 'nothing-to-run', 'The chat had no such call waiting.')
       const seen = await calls.see(sessionId, toolCallId, isOutcome, OUTCOME_WAIT_MS)
       if (!isOutcome(seen) && seen !== 'unknown') {
@@ -106,7 +118,7 @@ export function runWonClaims(options: ClaimRunnerOptions): void {
   }
 
   async function abandon(claim: ClaimRow): Promise<void> {
-    const { row } = { row: claimById(await database.read(claim.sessionId), claim.claimId) }
+    const row = claimById(await database.read(claim.sessionId), claim.claimId)
     if (row?.state === 'running') await raise(row, 'interrupted', 'The page that ran it ended before it was done.')
   }
 
