@@ -57,7 +57,7 @@ export function craftUpdate({ clients = [], deletes = [] }: CraftedUpdate): Uint
 
 /** The first text of a client under a root that our documents have. */
 export function text(client: number, clock: number, content: string): readonly CraftedClient[] {
-  const place = clock === 0 ? { root: 'about', sub: 'title' } : { origin: [client, clock - 1] as const }
+  const place = clock === 0 ? { root: 'about' } : { origin: [client, clock - 1] as const }
   return [{ client, clock, structs: [{ ...place, content: { text: content } }] }]
 }
 
