@@ -49,8 +49,8 @@ const MAX_REMEMBERED = 4
  *
  * 1. an object that a lineage was handed or saved first: that lineage, the one of the last such object in the list;
  * 2. objects of `get()`, which a host feeds into its controller: the lineage of fed lists;
- * 3. no known object, but ids that a known list has (a wrapper hands on copies): the last such save, else the handed-out
- *    list that would lose least;
+ * 3. no known object, but ids that a known list has (a wrapper hands on copies): the last such save, else the fed or
+ *    handed-out list that would lose least;
  * 4. nothing known: a caller that knows nothing, and can therefore remove nothing.
  */
 export function createLineages(life: () => Life, origins: Origins, homes: Homes): Lineages {
@@ -86,8 +86,9 @@ export function createLineages(life: () => Life, origins: Origins, homes: Homes)
       const keys = new Set(messageKeys(list))
       const known = alive(anonymous)
       if (known && shares(known, keys)) return known
-      const [closest] = handedOut
-        .filter((lineage) => lineage.life === life() && shares(lineage, keys))
+      // A controller that changes the only message of a fed list shows no object of it any more.
+      const [closest] = [fed, ...handedOut]
+        .filter((lineage): lineage is Lineage => lineage?.life === life() && shares(lineage, keys))
         .sort((a, b) => losses(a, keys) - losses(b, keys))
       anonymous = { life: life(), base: [...(closest?.base ?? [])] }
       return anonymous
