@@ -38,7 +38,17 @@ export function RefundCard({ call, record, claim, now, rejoin, chat, attempt }: 
   }
 
   const { confirmation, session } = chat
-  const claimId = 'claimId' in state ? state.claimId : undefined
+
+  async function withdraw(): Promise<void> {
+    if (state.kind === 'queued' && state.claimId) await rejoin.claims.withdraw(state.claimId)
+  }
+
+  async function reconcile(ran: boolean): Promise<void> {
+    if (state.kind !== 'attention') return
+    await chat.reconcile({ toolCallId: call.id, want: state.want, ran })
+    await (ran ? rejoin.attention.settle(state.claimId) : rejoin.attention.release(state.claimId))
+  }
+
   return (
     <ConfirmationCard
       ref={card}
@@ -50,9 +60,9 @@ export function RefundCard({ call, record, claim, now, rejoin, chat, attempt }: 
       onReject={() =>
         act(async () => record && confirmation.reject(record.token, session.sessionId, 'A person rejected it.'))
       }
-      onWithdraw={() => act(async () => claimId && rejoin.claims.withdraw(claimId))}
-      onRan={() => act(async () => claimId && rejoin.attention.settle(claimId))}
-      onDidNotRun={() => act(async () => claimId && rejoin.attention.release(claimId))}
+      onWithdraw={() => act(withdraw)}
+      onRan={() => act(() => reconcile(true))}
+      onDidNotRun={() => act(() => reconcile(false))}
     />
   )
 }

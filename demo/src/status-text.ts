@@ -22,7 +22,8 @@ const HEADLINES: Record<RejoinStatus['state'], readonly [StatusText['tone'], str
 export function statusText(status: RejoinStatus): StatusText {
   const [tone, headline] = HEADLINES[status.state]
   const refused = status.refused > 0 ? `${count(status.refused, 'change')} refused` : undefined
-  const detail = [status.reason, unsentText(status), refused].filter((part) => part !== undefined).join(' · ')
+  const reason = tone === 'bad' ? status.reason : undefined
+  const detail = [reason, unsentText(status), refused].filter((part) => part !== undefined).join(' · ')
   if (detail !== '') return { tone, headline, detail }
   return { tone, headline, detail: status.state === 'offline' ? 'nothing waits to be sent' : undefined }
 }

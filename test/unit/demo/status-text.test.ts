@@ -9,7 +9,7 @@ function status(state: RejoinStatus['state'], more: Partial<RejoinStatus> = {}):
 test('G9 what waits is counted, and without a server nothing waits', () => {
   const unsent = { messages: 1, snapshots: 0, claims: 2 }
   expect(statusText(status('offline', { unsent })).detail).toBe('1 chat with messages, 2 with decisions to send')
-  expect(statusText(status('offline')).detail).toBe('nothing waits to be sent')
+  expect(statusText(status('offline', { reason: 'there is no network' })).detail).toBe('nothing waits to be sent')
   expect(statusText(status('local', { unsent })).detail).toBeUndefined()
 })
 
