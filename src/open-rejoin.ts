@@ -7,6 +7,7 @@ import type { Environment } from './core/environment.ts'
 import { createObservableValue, type Observable } from './core/observable-value.ts'
 import { isRejoinError, RejoinError } from './errors.ts'
 import { createMessageStore } from './messages/message-store.ts'
+import { patchToolCall } from './messages/patch-tool-call.ts'
 import type { SessionMessages } from './messages/session-messages.ts'
 import { createToolCalls } from './messages/tool-calls.ts'
 import type { ClaimAuthority } from './storage/claim-authority.ts'
@@ -146,11 +147,19 @@ export async function openRejoin(options: OpenRejoinOptions): Promise<Rejoin> {
     })
   }
 
-  const attention = createAttentionActions(database, index, authority())
+  const calls = createToolCalls({ ...messageStore, timers: environment.timers })
+  const attention = createAttentionActions({
+    database,
+    index,
+    authority: authority(),
+    calls,
+    async patchCall(sessionId, toolCallId, patch) {
+      if (await messageStore.isUsed(sessionId)) await patchToolCall(messageStore.memory(sessionId), toolCallId, patch)
+    },
+  })
   const release = (sessionId: string, token: string, reason: string) =>
     releaseRunning(index, attention, sessionId, token, reason)
   const book = createClaimBook(index, release, signal)
-  const calls = createToolCalls({ ...messageStore, timers: environment.timers })
   runWonClaims({
     database,
     index,

@@ -1,6 +1,8 @@
+import type { ToolCall } from '../contract/chat-message.ts'
 import type { Decision } from '../contract/session-snapshot.ts'
 import { releaseClaim, settleClaim } from '../core/claim-lifecycle.ts'
 import type { ClaimRow } from '../core/device-session.ts'
+import type { ToolCalls } from '../core/tool-calls.ts'
 import { RejoinError } from '../errors.ts'
 import { type Outcome, outcomeOf, type Want } from '../protocol/claim-status.ts'
 import type { Problem } from '../protocol/problem.ts'
@@ -30,9 +32,14 @@ export type AttentionItem =
   | { readonly kind: 'deleted'; readonly sessionId: string; readonly at: number }
 
 export interface AttentionActions {
-  /** The effect did happen: the claim is settled with its outcome. */
+  /** The effect did happen: the claim is settled with its outcome, and the tool call says so. */
   readonly settle: (claimId: string) => Promise<void>
-  /** Nothing happened: the confirmation is pending again, in a further attempt. Rejects `claim-queued` when the server has to be asked and cannot be. */
+  /**
+   * Nothing happened: the confirmation is pending again, in a further attempt, and its tool call waits again.
+   *
+   * @throws RejoinError `refused` when the messages show that it ran, `claim-queued` when the server has to be told and
+   * cannot be reached.
+   */
   readonly release: (claimId: string, note?: string) => Promise<void>
   /** Sends a refused change again. */
   readonly retry: (sessionId: string) => Promise<void>
@@ -70,16 +77,30 @@ function sessionItems({ row, sessionId }: IndexedSession): AttentionItem[] {
   return items
 }
 
-export function createAttentionActions(
-  database: Database,
-  index: LiveSessionIndex,
-  authority: ClaimAuthority,
-): AttentionActions {
+const CALL_WAIT_MS = 2000
+
+export interface AttentionOptions {
+  readonly database: Database
+  readonly index: LiveSessionIndex
+  readonly authority: ClaimAuthority
+  readonly calls: ToolCalls
+  /** Where the messages of a session are stored, if this device has them. */
+  readonly patchCall: (sessionId: string, toolCallId: string, patch: (call: ToolCall) => ToolCall) => Promise<unknown>
+}
+
+export function createAttentionActions({
+  database,
+  index,
+  authority,
+  calls,
+  patchCall,
+}: AttentionOptions): AttentionActions {
   return {
     async settle(claimId) {
       const claim = await find(claimId)
       const outcome: Outcome = outcomeOf(claim.want)
       await database.transact(claim.sessionId, 'strict', (session) => settleClaim(session, claimId, outcome))
+      await patchCall(claim.sessionId, claim.toolCallId, (call) => (isEnded(call) ? call : endedCall(call, outcome)))
     },
     async release(claimId, note = 'A person said that nothing ran.') {
       await releaseOne(await find(claimId), note)
@@ -111,6 +132,15 @@ export function createAttentionActions(
   }
 
   async function releaseOne(claim: ClaimRow, note: string): Promise<void> {
+    const seen = await calls.see(claim.sessionId, claim.toolCallId, () => true, CALL_WAIT_MS)
+    if (seen === 'complete') {
+      throw new RejoinError('refused', 'The messages show that it ran.', { hint: 'Settle the claim instead.' })
+    }
+    await giveBack(claim, note)
+    await patchCall(claim.sessionId, claim.toolCallId, waitingCall)
+  }
+
+  async function giveBack(claim: ClaimRow, note: string): Promise<void> {
     const { row } = await database.read(claim.sessionId)
     const delivered = row?.claims[claim.token]?.claimId === claim.claimId
     if (claim.own && !delivered) {
@@ -124,4 +154,18 @@ export function createAttentionActions(
       })
     }
   }
+}
+
+function isEnded({ status }: ToolCall): boolean {
+  return status === 'complete' || status === 'error'
+}
+
+function endedCall(call: ToolCall, outcome: Outcome): ToolCall {
+  return outcome === 'approved'
+    ? { ...call, status: 'complete', result: 'A person said that it ran.' }
+    : { ...call, status: 'error', error: 'A person said that it was denied.' }
+}
+
+function waitingCall({ result: _result, error: _error, ...call }: ToolCall): ToolCall {
+  return { ...call, status: 'requires_confirmation' }
 }

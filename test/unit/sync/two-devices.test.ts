@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { commandRoute, defineChat, type Rejoin } from 'rejoin'
+import { commandRoute, defineChat, isRejoinError, type Rejoin } from 'rejoin'
 import { startServer } from 'rejoin-server'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { type ConnectedChat, connectChat } from '../../../demo/src/connect-chat.ts'
@@ -13,6 +13,8 @@ let server: Awaited<ReturnType<typeof startServer>>
 let laptop: TestDevice
 let phone: TestDevice
 let refunds: string[]
+/** The refund is counted, and its call never ends. */
+let hang: boolean
 
 beforeEach(async () => {
   folder = await mkdtemp(path.join(tmpdir(), 'rejoin-'))
@@ -20,13 +22,14 @@ beforeEach(async () => {
   laptop = createTestDevice('laptop', server.url)
   phone = createTestDevice('phone', server.url)
   refunds = []
+  hang = false
 })
 
 afterEach(async () => {
   await Promise.all([laptop.close(), phone.close()])
   await server.close()
   await rm(folder, { recursive: true, force: true })
-  expect([...laptop.errors, ...phone.errors]).toEqual([])
+  expect([...laptop.errors, ...phone.errors].filter((error) => !isRejoinError(error, 'deleted'))).toEqual([])
 })
 
 function chatOn(rejoin: Rejoin, by: string, sessionId = SESSION): Promise<ConnectedChat> {
@@ -54,6 +57,7 @@ function chatOn(rejoin: Rejoin, by: string, sessionId = SESSION): Promise<Connec
               requiresConfirmation: true,
               execute: async () => {
                 refunds.push(by)
+                if (hang) await new Promise(() => {})
                 return 'refunded'
               },
             },
@@ -198,4 +202,85 @@ test('R4 a snapshot whose answer was lost does not conflict with the next save o
   const chatB = await chatOn(b, 'phone')
   expect(chatB.session.getConversationSnapshot()?.state).toBe('active')
   expect(texts(b)).toEqual(['/start', 'started', '/stop', 'stopped', '/start', 'started'])
+})
+
+test('K8 G2 a run whose tab died is listed for a person, and runs again only after a release', async () => {
+  const a = await laptop.open()
+  const chatA = await chatOn(a, 'laptop')
+  const record = await chatA.confirmation.propose({ name: 'refund', input: { euros: 25 } })
+  await synced(a)
+  hang = true
+  chatA.confirmation.approve(record.token, SESSION).catch(() => {})
+  await eventually(() => expect(refunds).toEqual(['laptop']))
+  await a.close()
+
+  const again = await laptop.open()
+  await eventually(() => expect(again.attention.get()).toMatchObject([{ kind: 'claim', token: record.token }]))
+  const b = await phone.open()
+  const chatB = await chatOn(b, 'phone')
+  expect(chatB.session.getConfirmations()).toMatchObject([{ status: 'approving' }])
+
+  const [item] = again.attention.get()
+  if (item?.kind !== 'claim') throw new Error('No claim is listed.')
+  await again.attention.release(item.claimId, 'The counter shows no refund.')
+  await eventually(() => expect(chatB.session.getConfirmations()).toMatchObject([{ status: 'pending' }]))
+  hang = false
+  await chatB.confirmation.approve(record.token, SESSION)
+  expect(refunds).toEqual(['laptop', 'phone'])
+  await eventually(() => expect(again.attention.get()).toEqual([]))
+})
+
+test('G8 F57 a session deleted elsewhere does not come back, and what was unsynced is offered', async () => {
+  const a = await laptop.open()
+  const chatA = await chatOn(a, 'laptop')
+  await say(chatA, '/start')
+  await synced(a)
+  const b = await phone.open()
+  const chatB = await chatOn(b, 'phone')
+  phone.goOffline()
+  await say(chatB, 'an edit that nobody saw')
+  chatA.close()
+  await a.storage.delete?.(SESSION)
+  await eventually(() => expect(a.status.get()).toMatchObject({ state: 'synced' }))
+  phone.goOnline()
+  await eventually(() => expect(b.attention.get()).toMatchObject([{ kind: 'deleted', sessionId: SESSION }]))
+  await b.attention.discard(SESSION)
+  await eventually(() => expect(b.sessions.get()).toEqual([]))
+  const feed = await (await fetch(`${server.url}/v1/sessions?since=0`, { headers: { 'rejoin-device': 'test' } })).json()
+  expect(feed).toMatchObject({ items: [{ sessionId: SESSION, deleted: true }] })
+})
+
+test('F9 approve in one tab and reject in another: one decision stands in both', async () => {
+  const a = await laptop.open()
+  const second = await laptop.open()
+  const chatA = await chatOn(a, 'laptop')
+  const record = await chatA.confirmation.propose({ name: 'refund', input: { euros: 25 } })
+  const chatB = await chatOn(second, 'second tab')
+  await Promise.allSettled([
+    chatA.confirmation.approve(record.token, SESSION),
+    chatB.confirmation.reject(record.token, SESSION),
+  ])
+  const settled = /approved|rejected/
+  await eventually(() => expect(chatA.session.getConfirmations()[0]?.status).toMatch(settled))
+  const status = chatA.session.getConfirmations()[0]?.status
+  await eventually(() => expect(chatB.session.getConfirmations()).toMatchObject([{ status }]))
+  expect(refunds.length).toBe(status === 'approved' ? 1 : 0)
+})
+
+test('G11 without a server: two tabs share everything, and nothing waits for a network', async () => {
+  const alone = createTestDevice('alone', undefined)
+  const a = await alone.open()
+  const b = await alone.open()
+  const chatA = await chatOn(a, 'first tab')
+  await say(chatA, '/start')
+  const record = await chatA.confirmation.propose({ name: 'refund', input: {} })
+  const chatB = await chatOn(b, 'second tab')
+  expect(texts(b).slice(0, 2)).toEqual(['/start', 'started'])
+  expect(chatB.session.getConversationSnapshot()?.state).toBe('active')
+  await expect(chatB.confirmation.approve(record.token, SESSION)).resolves.toMatchObject({ status: 'approved' })
+  await eventually(() => expect(chatA.session.getConfirmations()).toMatchObject([{ status: 'approved' }]))
+  expect(refunds).toEqual(['second tab'])
+  expect(a.status.get()).toMatchObject({ state: 'local' })
+  await alone.close()
+  expect(alone.errors).toEqual([])
 })
