@@ -11,5 +11,7 @@ export default defineConfig({
     emptyOutDir: true,
     // Every browser that the page runs in has it, and the polyfill would be one more script.
     modulePreload: { polyfill: false },
+    // One file is what a demo from localhost needs; half of it is React and Yjs.
+    chunkSizeWarningLimit: 800,
   },
 })
