@@ -44,7 +44,7 @@ export function MessageLog({ messages, renderCall }: MessageLogProps) {
   )
 }
 
-function Words({ message: { id, role, status, content } }: { readonly message: Message }) {
+function Words({ message: { id, role, status, content, metadata } }: { readonly message: Message }) {
   return (
     <li
       className={`message message-${role}`}
@@ -57,6 +57,7 @@ function Words({ message: { id, role, status, content } }: { readonly message: M
       <span className="hidden">{role === 'user' ? 'You: ' : 'Assistant: '}</span>
       <span data-testid="message-text">{content}</span>
       {status === 'streaming' && <span className="caret" aria-hidden="true" />}
+      {metadata?.interrupted === true && <span className="message-note"> Interrupted.</span>}
       {status === 'error' && <span className="message-error"> The answer ended with an error.</span>}
     </li>
   )
