@@ -1,10 +1,11 @@
 import type { Confirmation, Decision, Snapshot } from '../contract/session-snapshot.ts'
+import { isWant } from '../protocol/claim-status.ts'
 import { type Epoch, isEarlierEpoch } from '../protocol/identity.ts'
 import type { SessionAnswer } from '../protocol/session-answer.ts'
 import { claimView, laterStatus, mergeClaimViews } from './claim-order.ts'
-import { deviceAttempt, outlivedClaims } from './claim-rows.ts'
+import { deviceAttempt, liveClaim, outlivedClaims } from './claim-rows.ts'
 import { cutConversation, initialState } from './conversation-chain.ts'
-import type { Base, ClaimRow, Decided, DeviceSession, SessionRow } from './device-session.ts'
+import type { Base, ClaimRow, ClaimState, Decided, DeviceSession, SessionRow } from './device-session.ts'
 import { addLeft } from './left-tokens.ts'
 import { markDeleted } from './mark-deleted.ts'
 import { isMergeable, mergeSnapshot } from './merge-snapshot.ts'
@@ -53,7 +54,7 @@ export function applyAnswer(
     return { ...(change && { change }), result: { kind: 'replaced' } }
   }
   const row = takeViews(adoptIncarnation(known, answer), answer)
-  const claims = session.claims.map((claim) => followRow(claim, row))
+  const claims = followRow(session, row, context)
   const { change, result } = takeRow({ ...session, row, claims }, row, answer, context)
   const { row: next, removeClaims = [] } = change
   const putClaims = claims.filter(
@@ -203,16 +204,30 @@ function takeViews(row: SessionRow, answer: SessionAnswer): SessionRow {
   }
 }
 
-/** A decision follows its session's incarnation, and ends when a person gave the token to another attempt, rule K8. */
-function followRow(claim: ClaimRow, row: SessionRow): ClaimRow {
-  const attempt = claimView(row.claims, claim.token)?.attempt ?? 0
-  const over = attempt > claim.attempt && PERMITTED.has(claim.state)
-  const adopted = row.was?.includes(claim.incarnation) ?? false
-  if (!over && !adopted) return claim
-  return { ...claim, ...(over && { state: 'taken-over' }), ...(adopted && { incarnation: row.incarnation }) }
+/** What the row heard, as it bears on this device's decisions. */
+function followRow(session: DeviceSession, row: SessionRow, { now }: AnswerContext): readonly ClaimRow[] {
+  return session.claims.map((claim) => {
+    const adopted = row.was?.includes(claim.incarnation) ? { ...claim, incarnation: row.incarnation } : claim
+    const view = claimView(row.claims, claim.token)
+    if (!view) return adopted
+    // A person gave the token to another attempt, rule K8.
+    if (view.attempt > claim.attempt && PERMITTED.has(claim.state)) return { ...adopted, state: 'taken-over' }
+    // A copy of the request came to the server after its loser was told, and won the next attempt: nobody waits for it.
+    const lateWin = view.claimId === claim.claimId && isWant(view.status) && TOLD_OTHERWISE.has(claim.state)
+    if (!lateWin || liveClaim(session, claim.token)) return adopted
+    return { ...adopted, state: 'attention', attempt: view.attempt, problem: { ...wonLate, at: now } }
+  })
 }
 
-const PERMITTED: ReadonlySet<ClaimRow['state']> = new Set(['won', 'running', 'attention'])
+const PERMITTED: ReadonlySet<ClaimState> = new Set(['won', 'running', 'attention'])
+const TOLD_OTHERWISE: ReadonlySet<ClaimState> = new Set(['lost', 'refused'])
+
+const wonLate = {
+  code: 'won-late',
+  message: 'The decision was refused first and came through later; nothing ran.',
+  hint: 'Release it, and decide again.',
+  retryable: false,
+}
 
 /** What an answer settles: the PUT that it says was accepted, and answers held back that are no news after it. */
 function forget(row: SessionRow, cursor: number, accepted: boolean): SessionRow {

@@ -7,7 +7,7 @@ import { claimView } from './claim-order.ts'
 import { liveClaim, outlivedClaims } from './claim-rows.ts'
 import { type ConfirmationMove, confirmationMoves } from './confirmation-moves.ts'
 import { chains, initialState } from './conversation-chain.ts'
-import type { ClaimRow, Decided, DeviceChange, DeviceSession, SessionRow } from './device-session.ts'
+import type { ClaimRow, ClaimState, Decided, DeviceChange, DeviceSession, SessionRow } from './device-session.ts'
 import { hasLeft } from './left-tokens.ts'
 import { isMergeable } from './merge-snapshot.ts'
 import { overlayAsked } from './overlay-statuses.ts'
@@ -134,6 +134,9 @@ function store(
   return { row: next, putClaims, removeClaims: outlivedClaims(session.claims, next.local ?? snapshot) }
 }
 
+/** A click takes their place; the others stay as a record of what became of them, rule K3. */
+const REPLACED: ReadonlySet<ClaimState> = new Set(['waiting', 'withdrawn', 'refused', 'released'])
+
 function claim(
   session: DeviceSession,
   row: SessionRow | undefined,
@@ -168,7 +171,7 @@ function claim(
     deviceAt: route.deviceAt,
     sub: route.sub,
   }
-  const superseded = session.claims.filter((each) => each.token === token && each.state !== 'settled')
+  const superseded = session.claims.filter((each) => each.token === token && REPLACED.has(each.state))
   const removeClaims = superseded.map((each) => each.claimId)
   if (own) {
     const change = {

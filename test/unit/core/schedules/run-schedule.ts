@@ -146,7 +146,7 @@ function heal(world: World): void {
     // A queued decision that won runs in a page only.
     if (!device.tabs.some((tab) => tab)) openTab(device, 0)
   }
-  for (let round = 0; round < 40; round++) {
+  for (let round = 0; round < 200; round++) {
     const before = world.devices.map(({ session }) => session)
     const served = world.server.state()
     while (world.network.length > 0) deliver(world)
