@@ -32,7 +32,8 @@ export interface Harness {
   /** Resolves when everything that the chat shows is on disk. */
   readonly stored: () => Promise<void>
   readonly load: (sessionId: string) => Promise<SessionSnapshot | undefined>
-  readonly save: (snapshot: SessionSnapshot, expectedCursor: number | undefined) => Promise<boolean>
+  /** What the storage said, or the code that it refused with. */
+  readonly save: (snapshot: SessionSnapshot, expectedCursor: number | undefined) => Promise<boolean | string>
   readonly remove: (sessionId: string) => Promise<void>
   /**
    * Saves the session so many times, each at the cursor that the other tab saves at in the same moment; both tabs are

@@ -14,14 +14,14 @@ let connected: ConnectedChat | undefined
 const harness: Harness = {
   open: async (options) => {
     const { label } = options
-    const rejoin = await openRejoin({ account: 'default', ...options, onError: (error) => errors.push(String(error)) })
+    const rejoin = await openRejoin({ account: 'local', ...options, onError: (error) => errors.push(String(error)) })
     opened = { rejoin, label }
   },
   close: async () => {
     connected?.close()
     await device().rejoin.close()
   },
-  chat: (sessionId, definition) => outcomeOf(connect(sessionId, definition)),
+  chat: (sessionId, definition) => outcomeOf(() => connect(sessionId, definition)),
   send: (text) => chat().controller.send(text),
   ask: async (text) => {
     const asked = model.expectFeeding()
@@ -36,8 +36,8 @@ const harness: Harness = {
     const input = { refundId, order: 'A-1042', euros: 25 }
     return (await chat().confirmation.propose({ name: REFUND_TOOL, input })).token
   },
-  approve: (token) => outcomeOf(decided(chat().confirmation.approve(token, chat().session.sessionId))),
-  reject: (token) => outcomeOf(decided(chat().confirmation.reject(token, chat().session.sessionId))),
+  approve: (token) => outcomeOf(() => statusOf(chat().confirmation.approve(token, chat().session.sessionId))),
+  reject: (token) => outcomeOf(() => statusOf(chat().confirmation.reject(token, chat().session.sessionId))),
   releaseClaim: async (token) => {
     const { attention } = device().rejoin
     for (const item of attention.get()) {
@@ -63,7 +63,7 @@ const harness: Harness = {
   retryNow: () => device().rejoin.retryNow(),
   stored: () => device().rejoin.messages(chat().session.sessionId).whenStored(),
   load: async (sessionId) => (await device().rejoin.storage.load(sessionId)) as SessionSnapshot | undefined,
-  save: async (snapshot, expectedCursor) => device().rejoin.storage.save(snapshot, expectedCursor),
+  save: (snapshot, expectedCursor) => outcomeOf(async () => device().rejoin.storage.save(snapshot, expectedCursor)),
   remove: async (sessionId) => device().rejoin.storage.delete?.(sessionId),
   race: (sessionId, rounds) => raceSaves(device().rejoin.storage, sessionId, rounds),
 }
@@ -95,13 +95,13 @@ async function connect(sessionId: string, definition: DefinitionOptions = {}): P
   }
 }
 
-async function decided(operation: Promise<{ readonly status: string }>): Promise<string> {
+async function statusOf(operation: Promise<{ readonly status: string }>): Promise<string> {
   return (await operation).status
 }
 
-async function outcomeOf(operation: Promise<string>): Promise<string> {
+async function outcomeOf<T>(operation: () => Promise<T>): Promise<T | string> {
   try {
-    return await operation
+    return await operation()
   } catch (error) {
     const { code, name } = error as { code?: string; name?: string }
     return code ?? name ?? String(error)

@@ -4,7 +4,6 @@ import type { OpenOptions } from '../harness/harness.ts'
 import { browser } from './browser.ts'
 import type { EffectCounter } from './effect-counter.ts'
 import { type FaultProxy, openFaultProxy } from './fault-proxy.ts'
-import { hostPage } from './page-host.ts'
 import type { ServerProcess } from './server-process.ts'
 import { createTab, type Tab } from './tab.ts'
 
@@ -30,15 +29,16 @@ export interface TabOptions extends Partial<OpenOptions> {
 export interface DeviceOptions {
   readonly label: string
   readonly counter: EffectCounter
+  /** The address of the harness page. */
+  readonly page: string
   /** Absent: a device without a server. */
   readonly server?: ServerProcess
 }
 
 /** For the rest of the test. What a page throws outside of the test's own calls fails the test. */
-export async function openDevice({ label, counter, server }: DeviceOptions): Promise<Device> {
+export async function openDevice({ label, counter, page: address, server }: DeviceOptions): Promise<Device> {
   const context = await (await browser()).newContext()
   const cable = await openFaultProxy(server?.port ?? 0)
-  const address = await hostPage()
   const tabs = new Set<Tab>()
   const thrown: Error[] = []
   await counter.connect(context)
@@ -52,7 +52,7 @@ export async function openDevice({ label, counter, server }: DeviceOptions): Pro
     for (const tab of tabs) {
       if (tab.page.isClosed()) continue
       const view = await tab.view().catch(String)
-      console.log(`${label} showed:\n${JSON.stringify(view, null, 1)}`)
+      console.log(`${label} showed:\n${JSON.stringify(view)}`)
     }
   }
 

@@ -1,0 +1,55 @@
+import { expect, test } from 'vitest'
+import { eventually } from './support/eventually.ts'
+import { openStage } from './support/stage.ts'
+
+test('E2E 6 · G2 G4 F14 a click of a device that was closed offline is sent when it opens online, and runs once, in the page that has the chat', async () => {
+  const { openDevice, counter } = await openStage()
+  const laptop = await openDevice('Laptop')
+  const phone = await openDevice('Phone')
+  const proposer = await laptop.openTab()
+  const token = await proposer.propose('refund-1')
+  const clicker = await phone.openTab()
+  await eventually(() => clicker.view()).toMatchObject({ confirmations: [{ token, status: 'pending' }] })
+  await phone.goOffline()
+  expect(await clicker.approve(token)).toBe('claim-queued')
+  await clicker.page.close()
+  expect(counter.count('refund-1')).toBe(0)
+
+  await phone.goOnline()
+  // Any page sends it; nobody may run it but one that has the chat.
+  const reopened = await phone.openTab({ session: false })
+  await eventually(() => reopened.view()).toMatchObject({ claims: [{ token, mine: true, state: 'won' }] })
+  expect(counter.count('refund-1')).toBe(0)
+  expect(await reopened.chat('shared')).toBe('open')
+
+  for (const tab of [reopened, proposer]) {
+    await eventually(() => tab.view()).toMatchObject({
+      confirmations: [{ token, status: 'approved' }],
+      status: { state: 'synced' },
+    })
+  }
+  expect(counter.effects()).toEqual([{ refundId: 'refund-1', device: 'Phone' }])
+})
+
+test('E2E 6 · G1 G2 a queued click that comes too late runs nothing when its device opens again', async () => {
+  const { openDevice, counter } = await openStage()
+  const laptop = await openDevice('Laptop')
+  const phone = await openDevice('Phone')
+  const decider = await laptop.openTab()
+  const token = await decider.propose('refund-1')
+  const clicker = await phone.openTab()
+  await eventually(() => clicker.view()).toMatchObject({ confirmations: [{ token, status: 'pending' }] })
+  await phone.goOffline()
+  expect(await clicker.approve(token)).toBe('claim-queued')
+  await clicker.page.close()
+  expect(await decider.approve(token)).toBe('approved')
+
+  await phone.goOnline()
+  const reopened = await phone.openTab()
+
+  await eventually(() => reopened.view()).toMatchObject({
+    confirmations: [{ token, status: 'approved' }],
+    claims: [{ token, mine: false, state: 'lost', label: 'Laptop' }],
+  })
+  expect(counter.effects()).toEqual([{ refundId: 'refund-1', device: 'Laptop' }])
+})

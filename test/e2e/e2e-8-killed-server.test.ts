@@ -1,0 +1,126 @@
+import { expect, test } from 'vitest'
+import { eventually } from './support/eventually.ts'
+import type { ServerProcess } from './support/server-process.ts'
+import { requestsTo } from './support/server-requests.ts'
+import { snapshotOf } from './support/snapshot-of.ts'
+import { openStage, startRejoinServer } from './support/stage.ts'
+import { questions } from './support/transcript.ts'
+
+const SAVES = 200
+
+test(`E2E 8 · G4 G9 what a device shows as synced survives kill -9 of the server, during ${SAVES} saves and two kills`, async () => {
+  const { openDevice, server } = await openStage()
+  const laptop = await openDevice('Laptop')
+  const tab = await laptop.openTab({ session: false })
+  const acknowledged = async () => {
+    const { sessions } = await tab.view()
+    return sessions.filter(({ unsent }) => !unsent).map(({ sessionId }) => sessionId)
+  }
+  const saving = (async () => {
+    for (let n = 1; n <= SAVES; n++) expect(await tab.save(snapshotOf(`session-${n}`, 1), undefined)).toBe(true)
+  })()
+
+  for (const enough of [SAVES / 4, SAVES / 2]) {
+    await eventually(async () => (await acknowledged()).length).toBeGreaterThan(enough)
+    await server.kill()
+    const promised = await acknowledged()
+    await server.start()
+    for (const sessionId of promised) {
+      const { body } = await requestsTo(server.url).get(`/v1/sessions/${sessionId}`)
+      expect(body.snapshot).toEqual(snapshotOf(sessionId, 1))
+    }
+    await tab.retryNow()
+  }
+
+  await saving
+  await eventually(() => tab.view()).toMatchObject({ status: { state: 'synced' }, attention: [] })
+  expect(await acknowledged()).toHaveLength(SAVES)
+  const { body } = await requestsTo(server.url).get('/v1/sessions?since=0')
+  expect(body.items).toHaveLength(SAVES)
+})
+
+test('E2E 8 · G4 R4 a save that the server acknowledged is there after kill -9, and one that was under way is stored whole or not at all', async () => {
+  const server = await startRejoinServer()
+  const writers = Array.from({ length: 8 }, (_, index) => createWriter(server, `session-${index}`))
+  let acknowledged = 0
+  for (let kills = 0; acknowledged < SAVES; kills++) {
+    await Promise.all(
+      writers.map(async (writer) => {
+        while (await writer.save()) if (++acknowledged === 60 * (kills + 1)) await server.kill()
+      }),
+    )
+    await server.start()
+    for (const writer of writers) await writer.check()
+  }
+})
+
+/** Saves one session again and again, as a device that has one write under way. */
+function createWriter(server: ServerProcess, sessionId: string) {
+  const requests = requestsTo(server.url, { device: `device-of-${sessionId}` })
+  const path = `/v1/sessions/${sessionId}`
+  let etag: string | undefined
+  let cursor = 0
+
+  async function put() {
+    const condition: Record<string, string> = etag === undefined ? { 'if-none-match': '*' } : { 'if-match': etag }
+    const snapshot = snapshotOf(sessionId, cursor + 1)
+    return requests.send(
+      'PUT',
+      path,
+      { incarnation: `life-of-${sessionId}`, writeId: `write-${cursor + 1}`, snapshot },
+      condition,
+    )
+  }
+
+  return {
+    /** False: the server is gone. */
+    save: async () => {
+      const answer = await put().catch(() => undefined)
+      if (!answer) return false
+      expect(answer.status).toBeLessThan(300)
+      etag = answer.body.etag
+      cursor++
+      return true
+    },
+    check: async () => {
+      const { body } = await requests.get(path)
+      const stored: number = body.snapshot?.cursor ?? 0
+      expect([cursor, cursor + 1]).toContain(stored)
+      if (stored > 0) expect(body.snapshot).toEqual(snapshotOf(sessionId, stored))
+      // The write that was under way is sent again, and is no conflict whether or not it had been stored.
+      const again = await put()
+      expect(again).toMatchObject({ body: { snapshot: snapshotOf(sessionId, cursor + 1) } })
+      etag = again.body.etag
+      cursor++
+    },
+  }
+}
+
+test('E2E 8 · G5 R3 R4 a write whose answer was lost, followed by another turn, ends with both turns kept and no conflict with itself', async () => {
+  const { openDevice, server } = await openStage()
+  const laptop = await openDevice('Laptop')
+  const tab = await laptop.openTab()
+  await tab.send('/help')
+  await eventually(() => tab.view()).toMatchObject({ status: { state: 'synced' } })
+
+  const lost = laptop.cable.loseAnswer(/^PUT \/v1\/sessions\/shared HTTP/)
+  await tab.send('/order')
+  await lost
+  await tab.send('/confirm')
+  await eventually(() => tab.load('shared')).toMatchObject({ conversation: { state: 'placed' } })
+  laptop.cable.heal()
+  await tab.retryNow()
+
+  await eventually(() => tab.view()).toMatchObject({
+    status: { state: 'synced', refused: 0 },
+    attention: [],
+    state: 'placed',
+  })
+  const { body } = await requestsTo(server.url).get('/v1/sessions/shared')
+  expect(body.snapshot.conversation).toMatchObject({
+    state: 'placed',
+    decisions: [{ input: '/help' }, { input: '/order' }, { input: '/confirm' }],
+  })
+  const phone = await openDevice('Phone')
+  expect(questions(await (await phone.openTab()).view())).toEqual(['/help', '/order', '/confirm'])
+})
