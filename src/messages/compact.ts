@@ -19,35 +19,44 @@ export interface Compacted {
  * exactly the rows that it read. What was acknowledged is never merged with what was not. A range is applied to a scratch
  * document and encoded from there, which also forgets deleted text; merging updates as such would be quadratic.
  *
- * Ends early, with nothing lost, at a row that cannot be applied or where others were quicker.
+ * A row that cannot be read or applied stays as it is. Ends early, with nothing lost, where others were quicker, or where
+ * something is missing that is still to come.
  */
-export async function compact(database: Database, sessionId: string, pause: () => Promise<void>): Promise<Compacted> {
+export async function compact(
+  database: Database,
+  sessionId: string,
+  pause: () => Promise<void>,
+  unreadable: readonly number[] = [],
+): Promise<Compacted> {
+  const gaps = [...unreadable]
   const { row } = await database.read(sessionId)
-  const gaps: number[] = []
-  const all = await database.updates(sessionId, { onCorrupt: (seq) => gaps.push(seq) })
-  const left = { rows: all.length, bytes: total(all) }
-  if (!row || row.deleted || all.some(({ incarnation }) => !isIncarnation(row, incarnation))) return left
-  const ranges = compactionRanges(all, row.acked, gaps)
-  if (ranges.length === 0) return left
+  const found = await database.updates(sessionId, { onCorrupt: (seq) => gaps.push(seq) })
+  const rows = found.filter(({ seq }) => !gaps.includes(seq))
+  const left = { rows: found.length, bytes: total(found) }
+  if (!row || row.deleted || rows.some(({ incarnation }) => !isIncarnation(row, incarnation))) return left
 
   const scratch = new Y.Doc()
   try {
     let at = 0
-    for (const { start, end, origin } of ranges) {
-      at = await applyRows(scratch, all, at, start, pause)
-      const before = Y.encodeStateVector(scratch)
-      at = await applyRows(scratch, all, at, end, pause)
-      if (scratch.store.pendingStructs || scratch.store.pendingDs) return left // something that is missing is still to come
-      const rows = all.slice(start, end)
-      const [first, last] = [rows[0], rows.at(-1)]
-      if (!first || !last) return left
+    for (const { start, end, origin } of compactionRanges(rows, row.acked, gaps)) {
+      let before: Uint8Array | undefined
+      for (const stop of [start, end]) {
+        before = Y.encodeStateVector(scratch)
+        while (at < stop) {
+          const step = applyStep(scratch, rows, at, stop)
+          if (step.failed) return compact(database, sessionId, pause, [...gaps, step.failed.seq])
+          at = step.at
+          await pause()
+        }
+      }
+      if (scratch.store.pendingStructs || scratch.store.pendingDs) return left
+      const [first, last] = [rows[start] as UpdateRow, rows[end - 1] as UpdateRow]
       const bytes = Y.encodeStateAsUpdate(scratch, before)
-      const range = { fromSeq: first.seq, toSeq: last.seq, expectedRows: rows.length }
-      const { incarnation } = last
-      if (!(await database.compactUpdates(sessionId, range, { incarnation, origin, bytes }))) return left
-      left.rows -= rows.length - 1
-      left.bytes += bytes.length - total(rows)
-      await pause()
+      const range = { fromSeq: first.seq, toSeq: last.seq, expectedRows: end - start }
+      const replaced = { incarnation: last.incarnation, origin, bytes }
+      if (!(await database.compactUpdates(sessionId, range, replaced))) return left
+      left.rows -= end - start - 1
+      left.bytes += bytes.length - total(rows.slice(start, end))
     }
     return left
   } finally {
@@ -55,27 +64,27 @@ export async function compact(database: Database, sessionId: string, pause: () =
   }
 }
 
-async function applyRows(
+function applyStep(
   scratch: Y.Doc,
   rows: readonly UpdateRow[],
   from: number,
   to: number,
-  pause: () => Promise<void>,
-): Promise<number> {
+): { readonly at: number; readonly failed?: UpdateRow } {
   let at = from
-  while (at < to) {
-    let bytes = 0
-    const step = at + STEP_ROWS
-    scratch.transact(() => {
-      for (; at < to && at < step && bytes < STEP_BYTES; at++) {
-        const row = rows[at] as UpdateRow
-        bytes += row.bytes.length
+  let failed: UpdateRow | undefined
+  scratch.transact(() => {
+    for (let bytes = 0; at < to && at - from < STEP_ROWS && bytes < STEP_BYTES; at++) {
+      const row = rows[at] as UpdateRow
+      try {
         Y.applyUpdate(scratch, row.bytes)
+      } catch {
+        failed = row
+        return
       }
-    })
-    await pause()
-  }
-  return at
+      bytes += row.bytes.length
+    }
+  })
+  return failed ? { at, failed } : { at }
 }
 
 function total(rows: readonly UpdateRow[]): number {

@@ -89,21 +89,23 @@ export function createMessageMirror(doc: Y.Doc, { onChange, onView, onMalformed 
     return entry
   }
 
-  function observeList(event: Y.YArrayEvent<unknown>): void {
-    const parts: Entry[][] = []
-    let at = 0
-    for (const { retain = 0, insert = [], delete: removed = 0 } of event.changes.delta) {
-      if (retain > 0) parts.push(entries.slice(at, at + retain))
-      at += retain
-      for (const entry of entries.slice(at, at + removed)) {
-        entry.removed = true
-        byMap.delete(entry.map)
-      }
-      at += removed
-      if (Array.isArray(insert)) parts.push(insert.map((map: unknown) => enter(map)))
+  /** By comparing with the list as it was: the event's own delta is quadratic in what was inserted. */
+  function observeList(): void {
+    const maps: unknown[] = root.toArray()
+    const before = entries
+    const shorter = Math.min(maps.length, before.length)
+    let start = 0
+    while (start < shorter && before[start]?.map === maps[start]) start++
+    let end = 0
+    while (end < shorter - start && before.at(-1 - end)?.map === maps.at(-1 - end)) end++
+    const middle = maps.slice(start, maps.length - end).map((map) => byMap.get(map) ?? enter(map))
+    const kept = new Set(middle)
+    for (const entry of before.slice(start, before.length - end)) {
+      if (kept.has(entry)) continue
+      entry.removed = true
+      byMap.delete(entry.map)
     }
-    parts.push(entries.slice(at))
-    entries = parts.flat()
+    entries = [...before.slice(0, start), ...middle, ...before.slice(before.length - end)]
     reorder = true
     byItem = undefined
   }

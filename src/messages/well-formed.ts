@@ -1,3 +1,5 @@
+import { extendsText } from '../core/text-edit.ts'
+
 /** With the `u` flag a surrogate matches only when it has no other half. */
 const LONE_SURROGATE = /\p{Surrogate}/gu
 
@@ -10,7 +12,7 @@ const LONE_SURROGATE = /\p{Surrogate}/gu
  */
 export function wellFormed(text: string, known = ''): string {
   if (text === known) return text
-  const start = text.startsWith(known) ? known.length : 0
+  const start = extendsText(text, known) ? known.length : 0
   const rest = start > 0 ? text.slice(start) : text
   const last = rest.charCodeAt(rest.length - 1)
   const whole = (last >= 0xd800 && last <= 0xdbff ? rest.slice(0, -1) : rest).replace(LONE_SURROGATE, '\ufffd')
