@@ -1,11 +1,11 @@
-import type { FastifyInstance } from 'fastify'
+import type { DemoApp } from './demo-app.ts'
 import type { Refund, RefundLedger } from './open-refund-ledger.ts'
 
 const MAX_ID_LENGTH = 128
 const MAX_LISTED = 100
 
 /** `POST /demo/refunds` runs a refund, `GET /demo/refunds` tells how many ran: the only truth for "ran once". */
-export function countRefunds(app: FastifyInstance, ledger: RefundLedger, now: () => number = Date.now): void {
+export function countRefunds(app: DemoApp, ledger: RefundLedger, now: () => number = Date.now): void {
   app.get('/demo/refunds', async (_request, reply) => {
     const refunds = ledger.refunds()
     return reply

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
-import type { FastifyInstance } from 'fastify'
+import type { DemoApp } from './demo-app.ts'
 
 const CONTENT_TYPES: Record<string, string> = {
   '.html': 'text/html; charset=utf-8',
@@ -19,7 +19,7 @@ const CONTENT_SECURITY_POLICY = [
 ].join('; ')
 
 /** Serves the files that lie in `folder` at this moment, each under a route of its own: no path leads elsewhere. */
-export function servePage(app: FastifyInstance, folder: string): void {
+export function servePage(app: DemoApp, folder: string): void {
   for (const name of readdirSync(folder, { recursive: true, encoding: 'utf8' })) {
     const type = CONTENT_TYPES[path.extname(name)]
     if (!type) continue

@@ -37,7 +37,7 @@ export function mergeRemoteMessages(local: LocalMessages, remote: readonly Messa
   return unchanged ? undefined : merged
 }
 
-export function sameMessage(a: Message, b: Message): boolean {
+function sameMessage(a: Message, b: Message): boolean {
   return (
     a.id === b.id &&
     a.role === b.role &&

@@ -10,7 +10,7 @@ import { generateId } from './generate-id.ts'
 import type { PersistenceRegime } from './persistence-regime.ts'
 import { authorize, toolOf } from './run-tool.ts'
 
-export const TOOL_ARGS_BOUNDS: JsonBounds = {
+const TOOL_ARGS_BOUNDS: JsonBounds = {
   maxNodes: 10_000,
   maxDepth: 32,
   maxStringLength: 16_384,

@@ -1,8 +1,8 @@
 import { appendFileSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import Fastify from 'fastify'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { createServer } from 'rejoin-server'
+import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest'
 import { countRefunds } from '../../../demo/server/count-refunds.ts'
 import { openRefundLedger } from '../../../demo/server/open-refund-ledger.ts'
 
@@ -12,17 +12,17 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
-function serve() {
+async function serve() {
   const ledger = openRefundLedger(path.join(folder, 'refunds.log'))
-  const app = Fastify()
-  countRefunds(app, ledger, () => 5)
+  const { app, close } = await createServer({ extend: (routes) => countRefunds(routes, ledger, () => 5) })
+  onTestFinished(close)
   return { app, ledger }
 }
 
 const url = '/demo/refunds'
 
 test('every run counts, the same refund twice too, and the count survives the process', async () => {
-  const first = serve()
+  const first = await serve()
   for (const payload of [
     { id: 'one', device: 'Phone' },
     { id: 'one', device: 'Laptop' },
@@ -30,7 +30,7 @@ test('every run counts, the same refund twice too, and the count survives the pr
     expect((await first.app.inject({ method: 'POST', url, payload })).statusCode).toBe(201)
   }
   // Opened again without a close, as after a kill.
-  const second = serve()
+  const second = await serve()
   expect((await second.app.inject({ url })).json()).toEqual({
     count: 2,
     refunds: [
@@ -53,7 +53,7 @@ test('half a line of a killed process does not count and does not spoil the next
 })
 
 test('what is not a refund is refused with a code and counts nothing', async () => {
-  const { app, ledger } = serve()
+  const { app, ledger } = await serve()
   for (const payload of [
     {},
     [],
