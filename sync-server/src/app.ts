@@ -62,6 +62,12 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
       perMessageDeflate: false,
       handleProtocols: (protocols: Set<string>) => (protocols.has(SUBPROTOCOL) ? SUBPROTOCOL : false),
     },
+    // A frame that cannot be read has closed its socket already, with a code that the default handler would cut short.
+    errorHandler: (error, socket, request) => {
+      if (socket.readyState !== socket.OPEN) return
+      request.log.error({ err: error, path: pathOf(request.url) }, 'socket failed')
+      socket.terminate()
+    },
     preClose: (done) => {
       relay.close()
       done()

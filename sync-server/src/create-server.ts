@@ -57,6 +57,8 @@ export interface RunningServer {
 }
 
 const DEFAULT_PORT = 8787
+const IDLE_LOOK_MS = 20
+const CLOSE_WITHIN_MS = 3000
 const DEFAULT_MAX_SESSION_BYTES = 256 * 1024 * 1024
 
 /**
@@ -117,9 +119,21 @@ export async function createServer(options: ServerOptions): Promise<RejoinServer
       return urlOf(host, app.server.address() as AddressInfo)
     },
     close: async () => {
-      await app.close()
+      await closeApp(app)
       await store.close()
     },
+  }
+}
+
+/** Requests under way are answered; a connection that is kept alive, or says nothing at all, does not hold us. */
+async function closeApp(app: FastifyInstance): Promise<void> {
+  const idle = setInterval(() => app.server.closeIdleConnections(), IDLE_LOOK_MS)
+  const rest = setTimeout(() => app.server.closeAllConnections(), CLOSE_WITHIN_MS)
+  try {
+    await app.close()
+  } finally {
+    clearInterval(idle)
+    clearTimeout(rest)
   }
 }
 

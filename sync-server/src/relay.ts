@@ -34,6 +34,7 @@ export interface RelayOptions {
 }
 
 const HEARTBEAT_MS = 30_000
+const CUT_OFF_MS = 2000
 const SERVICE_RESTART = 1012
 
 /** Which close code says to a socket what a refusal says over HTTP. */
@@ -219,9 +220,12 @@ export function createRelay({ server, changes, log, onMisuse }: RelayOptions): R
     close: () => {
       stop()
       clearInterval(heartbeat)
-      for (const room of rooms.values()) {
-        for (const member of room.members) member.close(SERVICE_RESTART, 'the server restarts')
-      }
+      const members = [...rooms.values()].flatMap((room) => [...room.members])
+      for (const member of members) member.close(SERVICE_RESTART, 'the server restarts')
+      // Whoever does not answer the close is not waited for.
+      setTimeout(() => {
+        for (const member of members) member.cutOff()
+      }, CUT_OFF_MS).unref()
     },
   }
 }

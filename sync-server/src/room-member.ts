@@ -33,6 +33,8 @@ export interface Member {
   readonly sendAndFlush: (bytes: Uint8Array) => Promise<void>
   readonly signal: (signal: Signal) => void
   readonly close: (code: number, reason: string) => void
+  /** Ends the connection without asking. */
+  readonly cutOff: () => void
   /** Stops reading from it while too much of what it sent is not stored. */
   readonly hold: (work: Promise<void>) => Promise<void>
   /** A round of the heartbeat: whoever did not answer the last one is cut off. */
@@ -104,6 +106,7 @@ export function createMember(socket: WebSocket, peer: Peer, now: () => number): 
       }),
     signal: (signal) => send(encodeSignal(signal)),
     close,
+    cutOff: () => socket.terminate(),
     hold,
     beat: () => {
       if (!alive) {
