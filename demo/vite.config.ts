@@ -6,6 +6,11 @@ import { aliases } from '../vite.aliases.ts'
 export default defineConfig({
   root: fileURLToPath(new URL('.', import.meta.url)),
   resolve: { alias: aliases(), dedupe: ['yjs', 'react', 'react-dom'] },
+  // `npm run dev`, beside an `npm start` whose server it talks to.
+  server: {
+    host: '127.0.0.1',
+    proxy: { '/v1': { target: 'http://127.0.0.1:8787', ws: true }, '/demo': 'http://127.0.0.1:8787' },
+  },
   build: {
     target: 'es2023',
     emptyOutDir: true,
