@@ -66,7 +66,7 @@ export class TestReport {
       }
       const error = result.errors?.map(describe).join('\n\n')
       this.#add({ name, file, environment, state: result.state, durationMs: test.diagnostic()?.duration, error })
-      if (result.state === 'skipped' && result.note) this.#skipReasons.push(`skipped: ${name}: ${result.note}`)
+      if (result.state === 'skipped') this.#skipReasons.push(`skipped: ${name}: ${result.note ?? 'no reason given'}`)
     }
   }
 }
