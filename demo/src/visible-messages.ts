@@ -22,9 +22,9 @@ export function visibleMessages(messages: readonly Message[]): readonly VisibleI
     const empty = message.content === '' && message.status !== 'streaming' && message.status !== 'error'
     if (!echo && !empty) items.push({ kind: 'words', key: message.id, message })
     for (const call of message.toolCalls ?? []) items.push({ kind: 'call', key: call.id, call })
-    if (message.role === 'user') lastAnswer = undefined
-    else if (message.content !== '') lastAnswer = message.content
-    if (message.content !== '') afterResult = false
+    if (message.content === '') continue
+    if (message.role === 'assistant') lastAnswer = message.content
+    afterResult = false
   }
   return items
 }

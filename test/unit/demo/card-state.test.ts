@@ -58,7 +58,8 @@ test('G1 the loser sees where it was decided and what its own decision was', () 
 })
 
 test('a decision of this device is decided here', () => {
-  expect(cardState({ call, record: record('rejected'), claim: claim('settled'), now: 0 })).toMatchObject({
+  const ours = claim('settled', { device: 'd1', label: 'Laptop' })
+  expect(cardState({ call, record: record('rejected'), claim: ours, now: 0 })).toMatchObject({
     outcome: 'rejected',
     here: true,
     elsewhere: undefined,

@@ -35,6 +35,10 @@ test('the echo of a turn that rules answered is left out after a result, and onl
   expect(shown(messages)).toEqual(['/refund', 'Prepared.', 'card app-1', '/refund', 'Prepared.'])
 })
 
+test('the same answer twice without a result between is shown twice', () => {
+  expect(shown([message('assistant', 'Yes.'), message('assistant', 'Yes.')])).toEqual(['Yes.', 'Yes.'])
+})
+
 test('an answer that has no words yet shows while it streams, and when it failed', () => {
   expect(shown([message('assistant', '', { status: 'streaming' })])).toEqual([''])
   expect(shown([message('assistant', '', { status: 'error' })])).toEqual([''])
