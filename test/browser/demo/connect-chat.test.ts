@@ -1,0 +1,104 @@
+import { type AdapterFactory, type PersistenceRegime, setPersistenceRegime } from '@agentskit/core'
+import { openRejoin } from 'rejoin'
+import { afterEach, expect, onTestFinished, test } from 'vitest'
+import { connectChat } from '../../../demo/src/connect-chat.ts'
+import { REFUND_TOOL, refundDesk } from '../../../demo/src/refund-desk.ts'
+
+afterEach(() => setPersistenceRegime('every-change'))
+
+/** A model whose answer the test gives, token by token. */
+function fedModel() {
+  const { readable, writable } = new TransformStream<string, string>(undefined, { highWaterMark: 100 })
+  const writer = writable.getWriter()
+  const adapter: AdapterFactory = {
+    createSource: () => ({
+      stream: async function* () {
+        for await (const content of readable) yield { type: 'text', content }
+        yield { type: 'done' }
+      },
+      abort: () => void writer.close().catch(() => {}),
+    }),
+  }
+  return { adapter, feed: (token: string) => writer.write(token), end: () => writer.close() }
+}
+
+/** A tab: its own Rejoin over the same database. */
+async function openTab(realm: string, adapter = fedModel().adapter) {
+  const ran: string[] = []
+  const rejoin = await openRejoin({ account: 'connect-chat', realm })
+  const chat = await connectChat({
+    rejoin,
+    sessionId: 'desk',
+    define: (memory) =>
+      refundDesk({
+        adapter,
+        memory,
+        refund: async ({ refundId }) => {
+          ran.push(refundId)
+          return 'Refunded.'
+        },
+      }),
+  })
+  const close = async () => {
+    chat.close()
+    await rejoin.close()
+  }
+  onTestFinished(close)
+  const shown = () => chat.controller.getState().messages.map(({ content }) => content)
+  return { rejoin, chat, ran, shown, close }
+}
+
+for (const regime of ['every-change', 'finalized'] satisfies PersistenceRegime[]) {
+  test(`E2E 1 · F34 F41 what one tab says shows in the other, and neither loses the other's (${regime})`, async () => {
+    setPersistenceRegime(regime)
+    const realm = crypto.randomUUID()
+    const a = await openTab(realm)
+    const b = await openTab(realm)
+    await a.chat.controller.send('/help')
+    await expect.poll(b.shown).toEqual(a.shown())
+    await b.chat.controller.send('/order')
+    await expect.poll(a.shown).toHaveLength(4)
+    await a.chat.controller.send('/confirm')
+    await expect.poll(b.shown).toHaveLength(6)
+    expect(b.shown()).toEqual(a.shown())
+    await expect.poll(() => b.chat.session.getConversationSnapshot()?.state).toBe('placed')
+  })
+
+  test(`P17 P18 H12 what another tab says while an answer streams here costs it no token (${regime})`, async () => {
+    setPersistenceRegime(regime)
+    const realm = crypto.randomUUID()
+    const model = fedModel()
+    const a = await openTab(realm, model.adapter)
+    const b = await openTab(realm)
+    const sent = a.chat.controller.send('hello')
+    await model.feed('one ')
+    await expect.poll(() => a.shown().at(-1)).toBe('one ')
+    await b.chat.controller.send('/help')
+    await expect.poll(a.shown).toContain('/help')
+    for (const token of ['two ', 'three']) await model.feed(token)
+    await model.end()
+    await sent
+    expect(a.shown()).toContain('one two three')
+    await expect.poll(() => [...b.shown()].sort()).toEqual([...a.shown()].sort())
+    expect(b.shown()).toEqual(a.shown())
+  })
+
+  test(`G1 G3 F13 a proposed refund runs once, in the tab that proposed it (${regime})`, async () => {
+    setPersistenceRegime(regime)
+    const realm = crypto.randomUUID()
+    const model = fedModel()
+    // After the refund the chat asks the model, which has nothing to say.
+    await model.end()
+    const a = await openTab(realm, model.adapter)
+    const { token } = await a.chat.confirmation.propose({
+      name: REFUND_TOOL,
+      input: { refundId: 'r1', order: 'A', euros: 5 },
+    })
+    expect((await a.chat.confirmation.approve(token, 'desk')).status).toBe('approved')
+    expect(a.ran).toEqual(['r1'])
+    await a.close()
+    const b = await openTab(realm)
+    expect(b.chat.session.getConfirmations()).toMatchObject([{ token, status: 'approved' }])
+    expect(b.chat.controller.getState().messages[0]?.toolCalls?.[0]).toMatchObject({ status: 'complete' })
+  })
+}
