@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { eventually } from './support/eventually.ts'
 import { openStageWithoutServer } from './support/stage.ts'
+import { stored } from './support/synced.ts'
 import { questions } from './support/transcript.ts'
 
 test('E2E 1 · G4 G6 G11 F13 a reload without any server brings back messages, route state and a pending confirmation', async () => {
@@ -10,8 +11,7 @@ test('E2E 1 · G4 G6 G11 F13 a reload without any server brings back messages, r
   await tab.send('hello')
   await tab.send('/order')
   const token = await tab.propose('refund-1')
-  await tab.stored()
-  await eventually(() => tab.load('shared')).toMatchObject({ conversation: { state: 'ordering' } })
+  await stored(tab)
   const before = await tab.view()
 
   await laptop.reload(tab)

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { Device } from './support/device.ts'
 import { eventually } from './support/eventually.ts'
 import { openStage } from './support/stage.ts'
+import { synced } from './support/synced.ts'
 import type { Tab } from './support/tab.ts'
 import { questions } from './support/transcript.ts'
 
@@ -15,7 +16,7 @@ describe.each(['laptop', 'phone'] as const)('the %s reconnects first', (first) =
 
   async function reconnect(pair: Pair): Promise<void> {
     await pair[first].device.goOnline()
-    await eventually(() => pair[first].tab.view()).toMatchObject({ status: { state: 'synced' } })
+    await synced(pair[first].tab)
     await pair[second].device.goOnline()
   }
 
@@ -92,7 +93,7 @@ test('E2E 3 · G6 R8 a device that opens a session for the first time gets its m
   await tab.send('hello')
   await tab.send('/order')
   const token = await tab.propose('refund-1')
-  await eventually(() => tab.view()).toMatchObject({ status: { state: 'synced' } })
+  await synced(tab)
 
   const tablet = await openDevice('Tablet')
   const first = await (await tablet.openTab()).view()
@@ -114,7 +115,7 @@ async function openPair(openDevice: (label: string) => Promise<Device>, session?
 async function level({ laptop, phone }: Pair, said: readonly string[]): Promise<void> {
   for (const { tab } of [laptop, phone]) {
     await eventually(async () => [...questions(await tab.view())].sort()).toEqual([...said].sort())
-    await eventually(() => tab.view()).toMatchObject({ status: { state: 'synced' } })
+    await synced(tab)
   }
   await eventually(async () => shownBy(laptop.tab)).toEqual(await shownBy(phone.tab))
   const { confirmations, conversation } = (await laptop.tab.load('shared')) ?? {}

@@ -4,6 +4,7 @@ import type { ServerProcess } from './support/server-process.ts'
 import { requestsTo } from './support/server-requests.ts'
 import { snapshotOf } from './support/snapshot-of.ts'
 import { openStage, startRejoinServer } from './support/stage.ts'
+import { stored, synced } from './support/synced.ts'
 import { questions } from './support/transcript.ts'
 
 const SAVES = 200
@@ -101,13 +102,13 @@ test('E2E 8 · G5 R3 R4 a write whose answer was lost, followed by another turn,
   const laptop = await openDevice('Laptop')
   const tab = await laptop.openTab()
   await tab.send('/help')
-  await eventually(() => tab.view()).toMatchObject({ status: { state: 'synced' } })
+  await synced(tab)
 
   const lost = laptop.cable.loseAnswer(/^PUT \/v1\/sessions\/shared HTTP/)
   await tab.send('/order')
   await lost
   await tab.send('/confirm')
-  await eventually(() => tab.load('shared')).toMatchObject({ conversation: { state: 'placed' } })
+  await stored(tab)
   laptop.cable.heal()
   await tab.retryNow()
 

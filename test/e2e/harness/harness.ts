@@ -29,7 +29,7 @@ export interface Harness {
   readonly releaseClaim: (token: string) => Promise<void>
   readonly view: () => View
   readonly retryNow: () => void
-  /** Resolves when everything that the chat shows is on disk. */
+  /** Resolves when the messages that the chat has handed over and the state of its session are on disk. */
   readonly stored: () => Promise<void>
   readonly load: (sessionId: string) => Promise<SessionSnapshot | undefined>
   /** What the storage said, or the code that it refused with. */

@@ -25,3 +25,25 @@ export function openRawSocket(page: Page, options: RawSocketOptions): Promise<nu
     { ...options, withinMs: CLOSED_WITHIN_MS },
   )
 }
+
+/** Joins a room without the package and keeps what it is sent; resolves when it is in. Returns what was heard so far. */
+export async function eavesdrop(
+  page: Page,
+  { room, token }: Pick<RawSocketOptions, 'room' | 'token'>,
+): Promise<() => Promise<string>> {
+  const heard = await page.evaluateHandle(
+    ({ room, token }) =>
+      new Promise<{ text: string }>((resolve, reject) => {
+        const all = { text: '' }
+        const socket = new WebSocket(room, ['rejoin.v1', `bearer.${token}`])
+        socket.binaryType = 'arraybuffer'
+        socket.onopen = () => resolve(all)
+        socket.onclose = ({ code }) => reject(new Error(`The room was closed with ${code}.`))
+        socket.onmessage = ({ data }) => {
+          all.text += new TextDecoder().decode(data)
+        }
+      }),
+    { room, token },
+  )
+  return () => heard.evaluate(({ text }) => text)
+}
