@@ -270,6 +270,7 @@ test('G8 F43 a delete closes the room with 4410, and who knows no incarnation ca
   expect(await client.closed).toBe(4410)
   expect(await stock.closed).toBe(4410)
   expect(await (await join('s1@i1')).closed).toBe(4410)
+  expect(await (await join('s1')).closed).toBe(4410)
   const stale = await join('s1')
   stale.send(encodeUpdate(one))
   expect(await stale.closed).toBe(4410)

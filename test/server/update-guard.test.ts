@@ -161,6 +161,15 @@ test.each(Object.entries(invalid))(
   },
 )
 
+test('F62 a promise that the bytes cannot keep is noticed before anything is made for it', () => {
+  for (const count of [invalid['7 bytes that promise a huge number of structs'], Uint8Array.of(0, 0xff, 0x7f)]) {
+    expect(inspectUpdates(createLogKnowledge(), [count ?? new Uint8Array()])).toEqual({
+      kind: 'invalid',
+      reason: 'a count that the bytes cannot hold',
+    })
+  }
+})
+
 test('F62 every truncation of a real update is invalid', () => {
   const update = Y.encodeStateAsUpdate(chat(3))
   for (let length = 0; length < update.length; length++) {

@@ -84,6 +84,32 @@ test('G4 an update whose commit failed is not known, not relayed, and can be sen
   await store.close()
 })
 
+test('G4 what came right behind an update that could not be written does not count on it', async () => {
+  const store = await openSqliteStore({ file: ':memory:' })
+  let broken = false
+  const failing: Store = {
+    ...store,
+    decide: (scope, decide) => {
+      const fails = broken
+      broken = false
+      return store.decide(scope, (state) => {
+        const decided = decide(state)
+        const [update] = decided.change?.updates ?? []
+        if (!fails || !decided.change || !update) return decided
+        return { ...decided, change: { ...decided.change, updates: [{ ...update, bytes: undefined as never }] } }
+      })
+    },
+  }
+  const { append } = logOn(failing)
+  await append(one)
+  broken = true
+  const [lost, behind] = await Promise.allSettled([append(two), append(three)])
+  expect(lost.status).toBe('rejected')
+  expect(behind).toMatchObject({ value: { code: 'gap', has: new Map([[7, 3]]) } })
+  expect(await append(two, three)).toMatchObject({ head: 3 })
+  await store.close()
+})
+
 test('F33 a damaged row of the log does not keep the session from going on', async () => {
   const store = await openSqliteStore({ file: ':memory:' })
   await logOn(store).append(one)
