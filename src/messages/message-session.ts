@@ -95,10 +95,8 @@ export function createMessageSession(sessionId: string, context: MessageContext)
         onWritten: (rows) => context.rows.written(sessionId, rows),
         onEnd: (reason) => ended(current, reason),
       })
-      if (closed) {
-        opened.end(closed)
-        throw closed
-      }
+      if (closed) opened.end(closed)
+      opened.ended.throwIfAborted()
       document = opened
       changed()
       return opened

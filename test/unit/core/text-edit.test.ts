@@ -2,9 +2,9 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { spliceBetween, spliceOnto, type TextSplice } from '../../../src/core/text-edit.ts'
 
-/** Few letters, so that texts share much; pairs, so that a wrong cut shows. */
+/** Few letters, so that texts share much; three that share a first or a second half, so that a wrong cut shows. */
 const text = fc
-  .array(fc.constantFrom('a', 'b', '\u{1f600}', '\u{1f601}', '\u{1f9d1}', 'é'), { maxLength: 12 })
+  .array(fc.constantFrom('a', 'b', '\u{1f600}', '\u{1f601}', '\u{1fa00}', 'é'), { maxLength: 12 })
   .map((letters) => letters.join(''))
 
 function apply(before: string, splice: TextSplice | undefined): string {
@@ -29,8 +29,9 @@ test('a splice turns the one text into the other, and cuts no character in two',
   )
 })
 
-test('two emoji that share their first half are replaced whole', () => {
+test('two characters that share their first or their second half are replaced whole', () => {
   expect(spliceBetween('x\u{1f600}y', 'x\u{1f601}y')).toEqual({ index: 1, remove: 2, insert: '\u{1f601}' })
+  expect(spliceBetween('x\u{1f600}y', 'x\u{1fa00}y')).toEqual({ index: 1, remove: 2, insert: '\u{1fa00}' })
 })
 
 test('H19 what is appended is all that is written', () => {

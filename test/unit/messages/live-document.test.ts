@@ -108,6 +108,15 @@ test('F43 a write that overtakes the news of the deletion is refused by its own 
   expect(await rows(b)).toEqual([])
 })
 
+test('I3 an incarnation that another tab made anew takes no write of the one before', async () => {
+  const b = await createDevice().openTab({ wrap: (database) => ({ ...database, subscribe: () => () => {} }) })
+  const list = [message('u1', 'hello')]
+  await b.memory().save(list)
+  await put(b, createSessionRow('s1', 'made-anew'), (await row(b))?.incarnation)
+  await expect(b.memory().save([...list, message('a1', 'late')])).rejects.toMatchObject({ code: 'deleted' })
+  expect(await rows(b)).toEqual([])
+})
+
 test('F43 loading a deleted session begins a new one; the old one’s lists are still refused', async () => {
   const tab = await createDevice().openTab()
   const list = [message('u1', 'old')]
@@ -255,17 +264,19 @@ test('a row whose announcement got lost is read from disk', async () => {
       subscribe: (listener) => database.subscribe((event) => deaf || listener(event)),
     }),
   })
+  const list = [message('u1', 'read')]
+  await a.memory().save(list)
   await b.memory().load()
-  const list = [message('u1', 'unheard')]
+  list.push(message('u2', 'unheard'))
   await a.memory().save(list)
   await settled()
-  expect(b.texts()).toEqual([])
+  expect(b.texts()).toEqual(['read'])
   deaf = false
-  await a.memory().save([...list, message('u2', 'heard')])
+  await a.memory().save([...list, message('u3', 'heard')])
   await settled()
   device.clock.advance(100)
   await settled()
-  expect(b.texts()).toEqual(['unheard', 'heard'])
+  expect(b.texts()).toEqual(['read', 'unheard', 'heard'])
 })
 
 test('catchUp leaves nothing on disk that the document does not have', async () => {
