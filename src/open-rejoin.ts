@@ -7,7 +7,7 @@ import type { Environment } from './core/environment.ts'
 import { createObservableValue, type Observable } from './core/observable-value.ts'
 import { isRejoinError, RejoinError } from './errors.ts'
 import { createMessageStore } from './messages/message-store.ts'
-import { patchToolCall } from './messages/patch-tool-call.ts'
+import { reconcileToolCall } from './messages/reconcile-tool-call.ts'
 import type { SessionMessages } from './messages/session-messages.ts'
 import { createToolCalls } from './messages/tool-calls.ts'
 import type { ClaimAuthority } from './storage/claim-authority.ts'
@@ -153,8 +153,9 @@ export async function openRejoin(options: OpenRejoinOptions): Promise<Rejoin> {
     index,
     authority: authority(),
     calls,
-    async patchCall(sessionId, toolCallId, patch) {
-      if (await messageStore.isUsed(sessionId)) await patchToolCall(messageStore.memory(sessionId), toolCallId, patch)
+    async reconcileCall(sessionId, toolCallId, finding) {
+      if (!(await messageStore.isUsed(sessionId))) return
+      await reconcileToolCall(messageStore.memory(sessionId), toolCallId, finding, environment)
     },
   })
   const release = (sessionId: string, token: string, reason: string) =>

@@ -7,7 +7,6 @@ import {
   resumeChatSession,
 } from 'rejoin'
 import { mergeRemoteMessages } from './merge-remote-messages.ts'
-import { type BrokenRun, reconcileCall } from './reconcile-call.ts'
 
 export interface ConnectChatOptions {
   readonly rejoin: Rejoin
@@ -20,8 +19,6 @@ export interface ConnectedChat {
   readonly session: ChatSession
   readonly controller: ChatController
   readonly confirmation: ActionConfirmationCoordinator
-  /** Stores what a person found out about a run that broke off. Comes before its claim is settled or released. */
-  readonly reconcile: (run: BrokenRun) => Promise<void>
   /** Stops what streams. An action that runs goes on: its outcome must still be seen. */
   readonly close: () => void
 }
@@ -78,11 +75,6 @@ export async function connectChat({ rejoin, sessionId, define }: ConnectChatOpti
     session,
     controller,
     confirmation,
-    reconcile: async (run) => {
-      controller.setMessages(reconcileCall(controller.getState().messages, run))
-      // Later controllers do not save what is put into them.
-      await memory.save([...controller.getState().messages])
-    },
     close: () => {
       closed = true
       unsubscribe()

@@ -45,7 +45,6 @@ export function RefundCard({ call, record, claim, now, rejoin, chat, attempt }: 
 
   async function reconcile(ran: boolean): Promise<void> {
     if (state.kind !== 'attention') return
-    await chat.reconcile({ toolCallId: call.id, want: state.want, ran })
     await (ran ? rejoin.attention.settle(state.claimId) : rejoin.attention.release(state.claimId))
   }
 

@@ -1,9 +1,9 @@
-import type { ToolCall } from '../contract/chat-message.ts'
 import type { Decision } from '../contract/session-snapshot.ts'
 import { releaseClaim, settleClaim } from '../core/claim-lifecycle.ts'
 import type { ClaimRow } from '../core/device-session.ts'
 import type { ToolCalls } from '../core/tool-calls.ts'
 import { RejoinError } from '../errors.ts'
+import type { ToolCallFinding } from '../messages/reconcile-tool-call.ts'
 import { type Outcome, outcomeOf, type Want } from '../protocol/claim-status.ts'
 import type { Problem } from '../protocol/problem.ts'
 import type { ClaimAuthority } from '../storage/claim-authority.ts'
@@ -85,7 +85,7 @@ export interface AttentionOptions {
   readonly authority: ClaimAuthority
   readonly calls: ToolCalls
   /** Where the messages of a session are stored, if this device has them. */
-  readonly patchCall: (sessionId: string, toolCallId: string, patch: (call: ToolCall) => ToolCall) => Promise<unknown>
+  readonly reconcileCall: (sessionId: string, toolCallId: string, finding: ToolCallFinding) => Promise<void>
 }
 
 export function createAttentionActions({
@@ -93,14 +93,15 @@ export function createAttentionActions({
   index,
   authority,
   calls,
-  patchCall,
+  reconcileCall,
 }: AttentionOptions): AttentionActions {
   return {
     async settle(claimId) {
       const claim = await find(claimId)
       const outcome: Outcome = outcomeOf(claim.want)
+      // The messages first: a claim that is settled and whose call still runs would have nobody to end it.
+      await reconcileCall(claim.sessionId, claim.toolCallId, findingOf(outcome))
       await database.transact(claim.sessionId, 'strict', (session) => settleClaim(session, claimId, outcome))
-      await patchCall(claim.sessionId, claim.toolCallId, (call) => (isEnded(call) ? call : endedCall(call, outcome)))
     },
     async release(claimId, note = 'A person said that nothing ran.') {
       await releaseOne(await find(claimId), note)
@@ -136,8 +137,8 @@ export function createAttentionActions({
     if (seen === 'complete') {
       throw new RejoinError('refused', 'The messages show that it ran.', { hint: 'Settle the claim instead.' })
     }
+    await reconcileCall(claim.sessionId, claim.toolCallId, { kind: 'did-not-run' })
     await giveBack(claim, note)
-    await patchCall(claim.sessionId, claim.toolCallId, waitingCall)
   }
 
   async function giveBack(claim: ClaimRow, note: string): Promise<void> {
@@ -156,16 +157,8 @@ export function createAttentionActions({
   }
 }
 
-function isEnded({ status }: ToolCall): boolean {
-  return status === 'complete' || status === 'error'
-}
-
-function endedCall(call: ToolCall, outcome: Outcome): ToolCall {
+function findingOf(outcome: Outcome): ToolCallFinding {
   return outcome === 'approved'
-    ? { ...call, status: 'complete', result: 'A person said that it ran.' }
-    : { ...call, status: 'error', error: 'A person said that it was denied.' }
-}
-
-function waitingCall({ result: _result, error: _error, ...call }: ToolCall): ToolCall {
-  return { ...call, status: 'requires_confirmation' }
+    ? { kind: 'ran', answer: 'A person found that it had run.' }
+    : { kind: 'denied', answer: 'It was denied.' }
 }
