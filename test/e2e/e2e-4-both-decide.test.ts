@@ -22,7 +22,7 @@ describe.each([
       await Promise.all([laptop.goOffline(), phone.goOffline()])
       for (const name of ['laptop', 'phone'] as const) {
         expect(await tabs[name][says[name]](token)).toBe('claim-queued')
-        expect(await tabs[name].view()).toMatchObject({
+        await eventually(() => tabs[name].view()).toMatchObject({
           confirmations: [{ token, status: 'pending', queued: says[name] === 'approve' ? 'approving' : 'rejecting' }],
         })
       }
@@ -60,4 +60,27 @@ describe.each([
       expect(counter.count('refund-2')).toBe(1)
     },
   )
+})
+
+test('E2E 4 · G1 G2 F1 F9 two devices that click in the same moment, one of them over a slow line, run it once between them', async () => {
+  const { openDevice, counter } = await openStage()
+  const [laptop, phone] = [await openDevice('Laptop'), await openDevice('Phone')]
+  const [a, b] = [await laptop.openTab(), await phone.openTab()]
+  for (const refundId of ['refund-1', 'refund-2', 'refund-3']) {
+    const token = await a.propose(refundId)
+    const waiting = { confirmations: expect.arrayContaining([expect.objectContaining({ token, status: 'pending' })]) }
+    await eventually(() => b.view()).toMatchObject({ ...waiting, status: { state: 'synced' } })
+    laptop.cable.delay(refundId === 'refund-2' ? 300 : 0)
+    phone.cable.delay(refundId === 'refund-3' ? 300 : 0)
+
+    const outcomes = await Promise.all([a.approve(token), b.approve(token)])
+
+    // Who lost is told so, or finds it approved already.
+    expect(['approved', 'claim-queued', 'SessionConflictError']).toEqual(expect.arrayContaining(outcomes))
+    const approved = { confirmations: expect.arrayContaining([expect.objectContaining({ token, status: 'approved' })]) }
+    for (const tab of [a, b]) {
+      await eventually(() => tab.view()).toMatchObject({ ...approved, attention: [], status: { state: 'synced' } })
+    }
+    expect(counter.count(refundId)).toBe(1)
+  }
 })

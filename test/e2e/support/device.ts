@@ -33,11 +33,19 @@ export interface DeviceOptions {
   readonly page: string
   /** Absent: a device without a server. */
   readonly server?: ServerProcess
+  /** Absent: a profile in the browser of the run. */
+  readonly context?: BrowserContext
 }
 
 /** For the rest of the test. What a page throws outside of the test's own calls fails the test. */
-export async function openDevice({ label, counter, page: address, server }: DeviceOptions): Promise<Device> {
-  const context = await (await browser()).newContext()
+export async function openDevice({
+  label,
+  counter,
+  page: address,
+  server,
+  context: given,
+}: DeviceOptions): Promise<Device> {
+  const context = given ?? (await (await browser()).newContext())
   const cable = await openFaultProxy(server?.port ?? 0)
   const tabs = new Set<Tab>()
   const thrown: Error[] = []

@@ -1,4 +1,5 @@
 import { fileURLToPath } from 'node:url'
+import type { BrowserContext } from 'playwright-core'
 import { type Device, openDevice } from './device.ts'
 import { createEffectCounter, type EffectCounter } from './effect-counter.ts'
 import { hostPage } from './page-host.ts'
@@ -10,7 +11,7 @@ const SERVER = fileURLToPath(new URL('../../../sync-server/bin/rejoin-server.js'
 export interface Stage {
   readonly server: ServerProcess
   readonly counter: EffectCounter
-  readonly openDevice: (label: string) => Promise<Device>
+  readonly openDevice: (label: string, context?: BrowserContext) => Promise<Device>
 }
 
 /** For the rest of the test. */
@@ -18,7 +19,11 @@ export async function openStage(): Promise<Stage> {
   const counter = createEffectCounter()
   const page = await hostPage()
   const server = await startRejoinServer({ origin: new URL(page).origin })
-  return { server, counter, openDevice: (label) => openDevice({ label, counter, page, server }) }
+  return {
+    server,
+    counter,
+    openDevice: (label, context) => openDevice({ label, counter, page, server, ...(context && { context }) }),
+  }
 }
 
 /** Devices that know of no server. */
