@@ -29,10 +29,13 @@ export function applyChanges(
   { changes, slots, anchor }: ChangesInDocument,
   { device, lineage }: Writer,
 ): ReadonlyMap<string, Y.Map<unknown>> {
+  const withTwins = (slot: Slot) => (mirror.isContested() ? [slot, ...twins(mirror, slot)] : [slot])
   for (const edit of changes.edits) {
     const slot = slots.get(edit.key)
-    const current = slot && mirror.read(slot)
-    if (current && slot.map instanceof Y.Map) editMessageMap(slot.map, current, edit)
+    for (const each of slot ? withTwins(slot) : []) {
+      const current = mirror.read(each)
+      if (current && each.map instanceof Y.Map) editMessageMap(each.map, current, edit)
+    }
   }
   const made = new Map<string, Y.Map<unknown>>()
   if (changes.placements.length === 0 && changes.removals.length === 0) return made
@@ -47,8 +50,7 @@ export function applyChanges(
   }
   const gone = [...changes.removals, ...copies.keys()].flatMap((key) => slots.get(key) ?? [])
   for (const slot of gone) slot.removedBy = lineage
-  const unwanted = mirror.isContested() ? gone.flatMap((slot) => [slot, ...twins(mirror, slot)]) : gone
-  list.remove(new Set(unwanted.map(({ map }) => map)))
+  list.remove(new Set(gone.flatMap(withTwins).map(({ map }) => map)))
 
   const mapOf = (key: string) => made.get(key) ?? slots.get(key)?.map
   const before = (key: string): unknown => {
@@ -75,7 +77,7 @@ export function applyChanges(
   return made
 }
 
-/** Messages that are read as one with this one, and would come to light without it. */
+/** Messages that are read as one with this one, and would come to light if it went or changed alone. */
 function twins(mirror: MessageMirror, slot: Slot): Slot[] {
   const message = mirror.read(slot)
   if (!message) return []

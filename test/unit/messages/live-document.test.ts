@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import * as Y from 'yjs'
+import type { Message } from '../../../src/contract/chat-message.ts'
 import type { SessionRow } from '../../../src/core/device-session.ts'
 import { createSessionRow } from '../../../src/core/save-snapshot.ts'
 import { RejoinError } from '../../../src/errors.ts'
@@ -27,10 +28,11 @@ function foreignUpdate(id = 'x1'): Uint8Array {
 
 /** Counts the transactions of a database, and fails them while told to. */
 function watched() {
-  const seen = { transactions: [] as number[], failure: undefined as RejoinError | undefined }
+  const seen = { transactions: [] as number[], attempts: 0, failure: undefined as RejoinError | undefined }
   const wrap = (database: Database): Database => ({
     ...database,
     transactUpdates: (sessionId, durability, decide) => {
+      seen.attempts++
       if (seen.failure) return Promise.reject(seen.failure)
       return database.transactUpdates(sessionId, durability, (session) => {
         const decided = decide(session)
@@ -242,6 +244,10 @@ test('F21 100 messages while storage fails are kept in order, without a storm, a
     Promise.resolve(tab.memory().save([...list])).catch(() => {})
   }
   await settled()
+  list.push(message('u100', 'meanwhile'))
+  Promise.resolve(tab.memory().save([...list])).catch(() => {})
+  await settled()
+  expect(seen.attempts).toBe(1)
   device.clock.advance(1000)
   await settled()
   expect(new Set(tab.problems.map((problem) => (problem as RejoinError).code))).toEqual(
@@ -251,7 +257,7 @@ test('F21 100 messages while storage fails are kept in order, without a storm, a
   seen.failure = undefined
   device.clock.advance(60_000)
   await settled()
-  expect(await (await device.openTab()).memory().load()).toHaveLength(100)
+  expect(await (await device.openTab()).memory().load()).toHaveLength(101)
 })
 
 test('a row whose announcement got lost is read from disk', async () => {
@@ -326,6 +332,18 @@ test('a controller that outlives its document goes on where it was', async () =>
   const changed = list.map((each) => (each.id === 'u2' ? { ...each, content: 'three!' } : each))
   await memory.save([...changed, message('u4', 'four')])
   expect((await memory.load()).map(({ content }) => content)).toEqual(['one', 'three!', 'four'])
+})
+
+test('what follows a message that was removed while the document was closed goes where that one stood', async () => {
+  const device = createDevice()
+  const tab = await device.openTab()
+  const list = [message('u1', 'one'), message('a1', 'two')]
+  await tab.memory().save(list)
+  device.clock.advance(200_000)
+  const other = await device.openTab()
+  await other.memory().save([(await other.memory().load())[0] as Message, message('u2', 'three')])
+  await tab.memory().save([...list, message('a9', 'two, continued')])
+  expect(tab.texts()).toEqual(['one', 'two, continued', 'three'])
 })
 
 test('a document that somebody watches, or that a socket is attached to, stays open', async () => {

@@ -71,6 +71,13 @@ test('H1 a save of nothing before the load resolves wipes nothing', async () => 
   expect(await stored(tab)).toEqual(['u1', 'a1'])
 })
 
+test('H1 a save of nothing waits for nothing, not even for storage', async () => {
+  const tab = await createDevice().openTab({
+    wrap: (database) => ({ ...database, read: () => new Promise(() => {}) }),
+  })
+  await tab.memory().save([])
+})
+
 test('H2 keystrokes save the same list again and again, and nothing is written', async () => {
   const { tab, other } = await tabWithHistory(...history())
   const memory = tab.memory()
@@ -375,6 +382,74 @@ test('H12 a fed list that lags behind the stream writes no old text over it', as
   expect(tab.texts()).toEqual(['go', 'hello world'])
 })
 
+test('H12 a message of an older reading, put into a list that went on, takes nothing back', async () => {
+  const tab = await createDevice().openTab()
+  const memory = tab.memory()
+  const question = message('u1', 'go')
+  await memory.save([question, message('a1', 'hel', { status: 'streaming' })])
+  const older = tab.store.messages('s1').get()[1] as Message
+  await memory.save([question, message('a1', 'hello')])
+  await memory.save([question, older])
+  expect((await memory.load())[1]).toMatchObject({ content: 'hello', status: 'complete' })
+})
+
+test('H12 what another tab did already is not written again', async () => {
+  const { tab, other } = await tabWithHistory(message('a1', 'text', { status: 'streaming' }))
+  const [ours, theirs] = [await tab.memory().load(), await other.memory().load()]
+  const done = (list: readonly Message[]) => list.map((each) => ({ ...each, status: 'complete' as const }))
+  await other.memory().save(done(theirs))
+  await settled()
+  const seqs = await tab.database.lastSeq('s1')
+  await tab.memory().save(done(ours))
+  expect(await tab.database.lastSeq('s1')).toBe(seqs)
+})
+
+test('G7 a fed list that is older than what another chat of the tab has loaded removes nothing', async () => {
+  const { tab, other } = await tabWithHistory(...history())
+  await tab.store.messages('s1').whenLoaded()
+  const fed = [...tab.store.messages('s1').get()]
+  await other.memory().save([...(await other.memory().load()), message('u2', 'remote')])
+  await settled()
+  await tab.memory().load()
+  await tab.memory().save(fed)
+  expect(await stored(tab)).toEqual(['u1', 'a1', 'u2'])
+})
+
+test('F57 a fed list that still shows what another tab removed does not bring it back', async () => {
+  const { tab, other } = await tabWithHistory(...history())
+  await tab.memory().load()
+  const fed = [...tab.store.messages('s1').get()]
+  await other.memory().save((await other.memory().load()).slice(0, 1))
+  await settled()
+  await tab.memory().save(fed)
+  expect(await stored(tab)).toEqual(['u1'])
+})
+
+test('G7 a new chat of a tab that has saved before removes nothing with its first turn', async () => {
+  const tab = await createDevice().openTab()
+  await tab.memory().save(history())
+  await tab.memory().save([message('u9', 'another chat, which has not loaded yet')])
+  expect(await stored(tab)).toEqual(['u1', 'a1', 'u9'])
+})
+
+test('I8 H17 a first save with an id that says something else here is a second message', async () => {
+  const { tab } = await tabWithHistory(message('m1', 'of the other tab'))
+  await tab.memory().save([message('m1', 'of this one')])
+  expect((await tab.memory().load()).map(({ content }) => content)).toEqual(['of the other tab', 'of this one'])
+  expect(new Set(await stored(tab)).size).toBe(2)
+})
+
+test('H16 a wrapper that loads before its first save and copies everything removes nothing either', async () => {
+  const { tab, other } = await tabWithHistory(...history())
+  const memory = tab.memory()
+  const known = await memory.load()
+  await other.memory().save([...(await other.memory().load()), message('u2', 'remote')])
+  await settled()
+  await memory.load()
+  await memory.save([...known.map((each) => ({ ...each })), message('u3', 'own')])
+  expect(await stored(tab)).toEqual(['u1', 'a1', 'u2', 'u3'])
+})
+
 test('H16 a wrapper that hands on copies of everything edits, appends and removes as others do', async () => {
   const { tab, other } = await tabWithHistory(...history())
   const copy = (list: readonly Message[]) => list.map((each) => ({ ...each, metadata: { iv: Math.random() } }))
@@ -460,9 +535,12 @@ test('F66 regenerate and edit write the turn and not the history', async () => {
 test('the same messages may be reordered by their caller', async () => {
   const { tab, other } = await tabWithHistory(message('u1', '1'), message('u2', '2'), message('u3', '3'))
   const [one, two, three] = (await tab.memory().load()) as [Message, Message, Message]
+  const second = await tab.memory().load()
   await tab.memory().save([three, one, two])
   expect(await stored(tab)).toEqual(['u3', 'u1', 'u2'])
+  await tab.memory().save(second.with(2, { ...(second[2] as Message), content: '3, edited by another chat' }))
+  expect(tab.texts()).toEqual(['3, edited by another chat', '1', '2'])
   await tab.memory().save([three, one, { ...two, content: '2!' }])
   await settled()
-  expect(other.texts()).toEqual(['3', '1', '2!'])
+  expect(other.texts()).toEqual(['3, edited by another chat', '1', '2!'])
 })

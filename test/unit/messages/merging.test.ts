@@ -96,6 +96,20 @@ test('I8 equal ids with equal content are one message, and stay gone when remove
   expect(await load(b)).toEqual([])
 })
 
+test('I8 a message that is edited is edited with its hidden twin, and one that becomes another is read as one', async () => {
+  const [a, b] = await twoDevices()
+  await a.memory().save([message('w', 'hello')])
+  await b.memory().save([message('w', 'hello')])
+  await exchange(a, b)
+  await a.memory().save((await load(a)).map((each) => ({ ...each, content: 'hello there' })))
+  expect(shape(await load(a))).toEqual([['w', 'hello there']])
+  expect(a.texts()).toEqual(['hello there'])
+  const { doc } = await a.store.document('s1')
+  const second = doc.getArray<Y.Map<Y.Text>>('messages').get(1)
+  second.get('content')?.insert(0, 'oh, ')
+  expect(a.texts()).toEqual(['hello there', 'oh, hello there'])
+})
+
 test('I8 a removed message takes its hidden twin with it', async () => {
   const [a, b] = await twoDevices()
   await a.memory().save([message('w', 'hello'), message('u1', 'x')])
