@@ -1,11 +1,16 @@
 import { spawnSync } from 'node:child_process'
 import { packageSizes, sizeLine } from './package-sizes.mjs'
 
-// What a host gets from the registry: the manifest, the types under each way to resolve them, and the weight.
+// What a host gets from the registry, after `npm run build`: the manifests, the types under each way to resolve them,
+// and the weight.
 
+const publint = 'node_modules/publint/src/cli.js'
+const attw = 'node_modules/@arethetypeswrong/cli/dist/index.js'
 const STEPS = [
-  ['manifest', 'node_modules/publint/src/cli.js', '--strict'],
-  ['types', 'node_modules/@arethetypeswrong/cli/dist/index.js', '--pack', '.', '--profile', 'esm-only'],
+  ['manifest of rejoin', publint, '--strict'],
+  ['types of rejoin', attw, '--pack', '.', '--profile', 'esm-only'],
+  ['manifest of rejoin-server', publint, 'sync-server', '--strict'],
+  ['types of rejoin-server', attw, '--pack', 'sync-server', '--profile', 'esm-only'],
 ]
 
 let ok = true

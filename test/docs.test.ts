@@ -8,7 +8,14 @@ import { PROBLEM_CODES } from '../src/protocol/problem.ts'
 import { PROBLEMS } from '../sync-server/src/problems.ts'
 
 const adrs = readdirSync('adr').filter((file) => /^\d{4}-.+\.md$/.test(file))
-const pages = ['README.md', 'CHANGELOG.md', 'demo/README.md', ...inFolder('docs'), ...inFolder('adr')]
+const pages = [
+  'README.md',
+  'CHANGELOG.md',
+  'demo/README.md',
+  'sync-server/README.md',
+  ...inFolder('docs'),
+  ...inFolder('adr'),
+]
 
 function inFolder(folder: string): string[] {
   return readdirSync(folder)
