@@ -10,7 +10,7 @@ import { addLeft } from './left-tokens.ts'
 import { markDeleted } from './mark-deleted.ts'
 import { isMergeable, mergeSnapshot } from './merge-snapshot.ts'
 import { withStatus } from './overlay-statuses.ts'
-import { deepEqual, sameContent, sameConversation } from './same-content.ts'
+import { deepEqual, sameButForOrder, sameContent, sameConversation } from './same-content.ts'
 import { createSessionRow } from './save-snapshot.ts'
 
 export interface AnswerContext {
@@ -23,6 +23,7 @@ export interface AnswerContext {
   readonly hasMessage?: (messageId: string) => boolean
   /** Local updates wait to be sent: they count as unsynced when the session turns out to be deleted. */
   readonly unsentUpdates?: boolean
+  /** By the server's clock, as well as it is known. */
   readonly now: number
 }
 
@@ -112,12 +113,14 @@ function takeSnapshot(
     base: accepted?.snapshot ?? row.base?.snapshot,
     local,
     server: snapshot,
-    lease: answer.lease,
+    // An answer may come long after it was given.
+    lease: answer.lease && answer.lease.expiresAt > context.now ? answer.lease : null,
     ourAttempt: (token) => deviceAttempt(session, token),
     theirAttempt: (token) => claimView(row.claims, token)?.attempt ?? 0,
   })
   // We are only ahead: nothing changes here, and no tab that stands on the cursor has to look again.
-  if (sameContent(merged.snapshot, local)) return { change: { row: { ...standing, dirty: true } }, result: unchanged }
+  if (sameButForOrder(merged.snapshot, local))
+    return { change: { row: { ...standing, dirty: true } }, result: unchanged }
   return finish(session, { ...standing, local: merged.snapshot }, base, context, merged.diverged)
 }
 
@@ -200,6 +203,8 @@ function takeViews(row: SessionRow, answer: SessionAnswer): SessionRow {
   return {
     ...row,
     claims: mergeClaimViews(row.claims, answer.claims),
+    // What the server speaks of has left, though our own word of it may have got no answer.
+    left: addLeft(row.left, answer.claims, answer.epoch),
     lease: answer.lease ?? undefined,
   }
 }

@@ -154,7 +154,7 @@ export function releaseClaim(
  */
 function deliverOwn(before: SessionRow, claim: ClaimRow, answer: ClaimAnswer): Decided<ClaimAnswered> {
   if (isPutOff(answer)) return { result: { kind: 'refused' } }
-  const row = { ...hear(before, answer), left: addLeft(before.left, [claim.confirmation], answer.epoch) }
+  const row = hear(before, answer)
   if (answer.result === 'won') return { change: { row }, result: { kind: 'won' } }
   const problem = answer.problem ?? {
     code: 'conflict',
@@ -190,19 +190,18 @@ function startAsked(row: SessionRow, claim: ClaimRow, answer: ClaimAnswer, asked
 
 /** The token's status as the claim view has it, and a raised cursor, rules K4 and R10. */
 function showStatus(session: DeviceSession, row: SessionRow, token: string): SessionRow {
-  const shown = row.local?.confirmations.find((each) => each.token === token)
-  const view = claimView(row.claims, token)
-  if (!row.local || !shown || !view) return raiseCursor(row)
-  const later = laterStatus({ status: shown.status, attempt: deviceAttempt(session, token) }, view)
-  return setStatus(row, token, later.status)
-}
-
-function raiseCursor(row: SessionRow): SessionRow {
-  return row.local ? { ...row, local: { ...row.local, cursor: row.local.cursor + 1 } } : row
-}
-
-function setStatus(row: SessionRow, token: string, status: ConfirmationStatus): SessionRow {
   if (!row.local) return row
+  const shown = row.local.confirmations.find((each) => each.token === token)
+  const view = claimView(row.claims, token)
+  const attempt = deviceAttempt(session, token)
+  const later = shown && view ? laterStatus({ status: shown.status, attempt }, view) : shown
+  const confirmations = later ? withStatus(row.local.confirmations, token, later.status) : row.local.confirmations
+  return { ...row, local: { ...row.local, confirmations, cursor: row.local.cursor + 1 } }
+}
+
+/** A status that is shown already moves no cursor, and no tab has to look again. */
+function setStatus(row: SessionRow, token: string, status: ConfirmationStatus): SessionRow {
+  if (!row.local?.confirmations.some((each) => each.token === token && each.status !== status)) return row
   const confirmations = withStatus(row.local.confirmations, token, status)
   return { ...row, local: { ...row.local, confirmations, cursor: row.local.cursor + 1 } }
 }
@@ -211,7 +210,8 @@ function setStatus(row: SessionRow, token: string, status: ConfirmationStatus): 
 function hear(row: SessionRow, answer: ClaimAnswer): SessionRow {
   // Refused, the claim may stand on nothing: no session may have been made for it.
   const confirmed = row.confirmed || answer.result !== 'refused'
-  return { ...row, confirmed, claims: mergeClaimViews(row.claims, [answer.claim]) }
+  const left = addLeft(row.left, [answer.claim], answer.epoch)
+  return { ...row, confirmed, left, claims: mergeClaimViews(row.claims, [answer.claim]) }
 }
 
 /** The server may accept the same request later. */

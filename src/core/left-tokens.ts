@@ -1,11 +1,10 @@
-import type { Confirmation } from '../contract/session-snapshot.ts'
 import type { Epoch } from '../protocol/identity.ts'
 
 /** Token → the epoch in which it left this device. It only grows, rule K1. */
 export type LeftTokens = Readonly<Record<string, Epoch>>
 
-export function addLeft(left: LeftTokens, confirmations: readonly Confirmation[], epoch: Epoch): LeftTokens {
-  const fresh = confirmations.filter(({ token }) => !hasLeft(left, token))
+export function addLeft(left: LeftTokens, gone: readonly { readonly token: string }[], epoch: Epoch): LeftTokens {
+  const fresh = gone.filter(({ token }) => !hasLeft(left, token))
   return fresh.length === 0 ? left : { ...left, ...Object.fromEntries(fresh.map(({ token }) => [token, epoch])) }
 }
 

@@ -109,10 +109,12 @@ function mergeActiveTurn(
   { base, local, server, lease }: MergeInput,
   ended: readonly TerminalTurn[],
 ): ActiveTurn | undefined {
+  const isOver = (id: string) => ended.some(({ turnId }) => turnId === id)
   const changed = deepEqual(local.activeTurn, base?.activeTurn) ? server.activeTurn : local.activeTurn
+  const holder = lease && !isOver(lease.turnId) ? lease : undefined
   const turn =
-    !lease || lease.turnId === changed?.turnId ? changed : { turnId: lease.turnId, expiresAt: lease.expiresAt }
-  return turn && ended.some(({ turnId }) => turnId === turn.turnId) ? undefined : turn
+    !holder || holder.turnId === changed?.turnId ? changed : { turnId: holder.turnId, expiresAt: holder.expiresAt }
+  return turn && isOver(turn.turnId) ? undefined : turn
 }
 
 function later(a: string, b: string): string {

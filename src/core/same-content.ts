@@ -13,6 +13,16 @@ export function sameContent(a: Snapshot, b: Snapshot): boolean {
   )
 }
 
+/** The same, also where the confirmations come in another order: nobody sees a difference between the two. */
+export function sameButForOrder(a: Snapshot, b: Snapshot): boolean {
+  return sameContent(inOrder(a), inOrder(b))
+}
+
+function inOrder(snapshot: Snapshot): Snapshot {
+  const confirmations = [...snapshot.confirmations].sort((a, b) => (a.token < b.token ? -1 : 1))
+  return { ...snapshot, confirmations }
+}
+
 export function sameConversation(a: Conversation | undefined, b: Conversation | undefined): boolean {
   return deepEqual(a, b)
 }

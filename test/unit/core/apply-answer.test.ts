@@ -147,6 +147,31 @@ describe('a dirty row', () => {
   })
 })
 
+test('K1 a token that the server speaks of has left, though the word of it got no answer', () => {
+  const fresh = session({ ...syncedRow(stored), left: {} })
+  expect(apply(fresh, answer(null, { claims: [view()] })).after.row?.left).toEqual({ 'confirm-1': EPOCH })
+})
+
+test('T1 the lease of an answer that came late is over', () => {
+  const lease = { turnId: 'turn-1', device: 'B', expiresAt: 59 }
+  const turned = (expiresAt: number) => {
+    const moved = { ...stored, cursor: 7, confirmations: [confirmation()] }
+    return apply(dirty, answer(moved, { lease: { ...lease, expiresAt } })).after.row?.local?.activeTurn
+  }
+  expect(turned(59)).toBeUndefined()
+  expect(turned(61)).toEqual({ turnId: 'turn-1', expiresAt: 61 })
+})
+
+test('R4 that the server lists confirmations in another order disturbs no tab', () => {
+  const [one, two] = ['a', 'b'].map((token) => confirmation({ token, toolCallId: token }))
+  if (!one || !two) throw new Error('two confirmations')
+  const local = { ...stored, cursor: 6, confirmations: [one, two] }
+  const held = session({ ...syncedRow(stored), local, dirty: true })
+  const { result, after } = apply(held, answer({ ...stored, cursor: 5, confirmations: [two] }))
+  expect(result).toMatchObject({ changed: false })
+  expect(after.row).toMatchObject({ local, dirty: true, base: { cursor: 5 } })
+})
+
 describe('late and early answers', () => {
   test('R5 a snapshot that is not above the base is no news; its claims are', () => {
     const late = answer({ ...newer, cursor: 4 }, { claims: [view({ device: 'B' })] })

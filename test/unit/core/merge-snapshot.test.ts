@@ -321,6 +321,16 @@ describe('the active turn', () => {
     expect(merged.snapshot.activeTurn).toEqual(turn('theirs', 140))
   })
 
+  test('T1 is not that of a lease whose turn ended', () => {
+    const local = snapshot({
+      activeTurn: turn('next'),
+      terminalTurns: [{ turnId: 'ours', outcome: 'completed' }],
+    })
+    const server = snapshot({ activeTurn: turn('ours') })
+    const merged = merge({ base: server, local, server, lease: lease('ours') })
+    expect(merged.snapshot.activeTurn).toEqual(turn('next'))
+  })
+
   test('T1 is stored as it was asked, also while the lease names it', () => {
     const local = snapshot({ activeTurn: turn('ours') })
     const merged = merge({ base: snapshot(), local, server: snapshot(), lease: lease('ours') })

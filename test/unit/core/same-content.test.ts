@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { deepEqual, sameContent } from '../../../src/core/same-content.ts'
+import { deepEqual, sameButForOrder, sameContent } from '../../../src/core/same-content.ts'
 import { confirmation, snapshot, talk } from './sessions.ts'
 
 test('R1 two snapshots are equal apart from cursor and updatedAt', () => {
@@ -23,6 +23,15 @@ test.each([
 
 test('R1 no ended turn and a list of none say the same', () => {
   expect(sameContent(snapshot(), snapshot({ terminalTurns: [] }))).toBe(true)
+})
+
+test('R4 the order of confirmations is a difference that nobody sees', () => {
+  const [one, two] = [confirmation({ token: 'a' }), confirmation({ token: 'b' })]
+  const listed = snapshot({ confirmations: [one, two] })
+  const reordered = snapshot({ confirmations: [two, one] })
+  expect(sameContent(listed, reordered)).toBe(false)
+  expect(sameButForOrder(listed, reordered)).toBe(true)
+  expect(sameButForOrder(listed, snapshot({ confirmations: [two] }))).toBe(false)
 })
 
 test('a value equals what the wire makes of it, whatever the order of its keys', () => {

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { brokenCores } from './schedules/broken-cores.ts'
+import { runAlone } from './schedules/run-alone.ts'
 import { runSchedule } from './schedules/run-schedule.ts'
 import type { Core } from './schedules/world.ts'
 
@@ -34,6 +35,20 @@ if (process.env.SEED !== undefined) {
       }
     })
   }
+
+  test('R4 a device alone never conflicts with itself', { timeout: TIMEOUT_MS }, () => {
+    for (let seed = 1; seed <= RUNS; seed++) {
+      const log = runAlone(seed, STEPS)
+      const conflict = log.findIndex((line) => /, expected .*: (conflict|recorded)$/.test(line))
+      if (conflict >= 0)
+        expect.unreachable(
+          `seed ${seed}\n${log
+            .slice(0, conflict + 1)
+            .slice(-40)
+            .join('\n')}`,
+        )
+    }
+  })
 
   test.each(Object.entries(brokenCores))('random schedules find that %s', { timeout: TIMEOUT_MS }, (_, core) => {
     expect(firstViolation(core, 300)).toBeDefined()

@@ -201,6 +201,13 @@ export function takeTurnLease(
   return { granted: reply.kind === 'answer' ? reply.body.granted : true }
 }
 
+/** Told later, or never: the lease ends by the server's clock anyway. */
+export function releaseTurnLease(world: World, device: Device, turnId: string): void {
+  const incarnation = device.session.row?.incarnation
+  if (!device.online || incarnation === undefined) return
+  world.server.turn(device.id, { op: 'release', incarnation, turnId, outcome: 'completed' })
+}
+
 /** One bounded round trip of a save, whose page holds the lock meanwhile. */
 export function askServer(world: World, device: Device, tab: Tab, row: ClaimRow, asked: AskedSave): void {
   tab.waiting = row.claimId

@@ -2,7 +2,7 @@ import type { Confirmation, Conversation, Decision, Snapshot } from '../../../..
 import type { SaveOutcome, SaveRequest } from '../../../../src/core/save-snapshot.ts'
 import { outcomeOf, type Want } from '../../../../src/protocol/claim-status.ts'
 import { commit } from './commit.ts'
-import { askServer, takeTurnLease } from './sync-steps.ts'
+import { askServer, releaseTurnLease, takeTurnLease } from './sync-steps.ts'
 import { knows, load, permit } from './tab.ts'
 import { type Device, keyOf, type Permission, SESSION, type Tab, Violation, type World } from './world.ts'
 
@@ -98,7 +98,8 @@ export function releaseTurn(world: World, device: Device, tab: Tab): void {
   const turnId = tab.known?.activeTurn?.turnId
   if (turnId === undefined) return
   const terminalTurns = [...(tab.known?.terminalTurns ?? []), { turnId, outcome: 'completed' as const }].slice(-64)
-  save(world, device, tab, { activeTurn: undefined, terminalTurns }, `release ${turnId}`)
+  const outcome = save(world, device, tab, { activeTurn: undefined, terminalTurns }, `release ${turnId}`)
+  if (isStored(outcome)) releaseTurnLease(world, device, turnId)
 }
 
 /** The effect happens: at most once for each token, whoever was given the permission. */
@@ -149,14 +150,18 @@ export function save(
     outcome = commit(device, world.core.saveSnapshot(device.session, { ...request, lease }))
   }
   if (outcome.kind === 'needs-claim') {
-    const via = device.online && world.random.chance(0.9) ? 'server' : 'offline'
+    const via = device.online && (world.healing || world.random.chance(0.9)) ? 'server' : 'offline'
     const route = { claimId: world.id('c'), via, lasting: device.lasting, sub: 'p', deviceAt: world.now } as const
     outcome = commit(device, world.core.saveSnapshot(device.session, { ...request, route }))
   }
   world.note(`${device.id} tab ${device.tabs.indexOf(tab)} ${what}, expected ${tab.expected}: ${outcome.kind}`)
   if (outcome.kind === 'stored' || outcome.kind === 'settled' || outcome.kind === 'run') knows(tab, device, snapshot)
   if (outcome.kind === 'conflict' || outcome.kind === 'recorded') load(device, tab)
-  if (outcome.kind === 'run') permit(device, tab, outcome.claim.claimId)
+  if (outcome.kind === 'run') {
+    if (world.server.state().claims.has(outcome.claim.token))
+      throw new Violation('K1 a token that left is decided here')
+    permit(device, tab, outcome.claim.claimId)
+  }
   if (outcome.kind === 'ask') askServer(world, device, tab, outcome.claim, { snapshot, expectedCursor: tab.expected })
   return outcome
 }
