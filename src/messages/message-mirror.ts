@@ -70,6 +70,9 @@ export function createMessageMirror(doc: Y.Doc, { onChange, onView, onMalformed 
   let relist = true
   let byId: Map<string, Entry> | undefined
   let byItem: Map<string, Entry> | undefined
+  /** Changed and not read since. */
+  const stale = new Set<Entry>()
+  /** Changed since the list was built. */
   const touched = new Set<Entry>()
 
   function enter(map: unknown): Entry {
@@ -122,6 +125,7 @@ export function createMessageMirror(doc: Y.Doc, { onChange, onView, onMalformed 
       const entry = inner && byMap.get(inner)
       if (!entry) continue
       entry.stale = true
+      stale.add(entry)
       touched.add(entry)
       changed = true
     }
@@ -150,7 +154,8 @@ export function createMessageMirror(doc: Y.Doc, { onChange, onView, onMalformed 
 
   function refresh(): void {
     if (reorder) for (const entry of entries) read(entry)
-    else for (const entry of touched) read(entry)
+    else for (const entry of stale) read(entry)
+    stale.clear()
     if (!reorder) return
     const readable = entries.filter((entry): entry is Entry & { message: DocumentMessage } => !!entry.message)
     const reading = readingOrder(readable)
