@@ -13,7 +13,6 @@ import { wellFormed } from './well-formed.ts'
  * @throws RejoinError `refused` for what is not a message or cannot be kept, with the reason in `message`.
  */
 export function encodeMessage(message: Message, known?: StoredMessage): StoredMessage {
-  if (typeof message !== 'object' || message === null) throw invalid('a message is not an object')
   const { id, role, content, status, createdAt, toolCallId, parts, toolCalls } = message
   if (typeof id !== 'string' || id === '' || wellFormed(id) !== id) throw invalid('a message has no valid id')
   if (!isMessageRole(role)) throw invalid(`message ${id} has an unknown role`)
@@ -36,6 +35,11 @@ export function encodeMessage(message: Message, known?: StoredMessage): StoredMe
   } catch (cause) {
     throw invalid(`message ${id} cannot be kept: ${cause instanceof Error ? cause.message : 'it throws'}`, cause)
   }
+}
+
+/** Throws `refused` for a list that holds something else than objects. */
+export function requireMessages(list: readonly unknown[]): void {
+  if (!list.every((message) => typeof message === 'object' && message !== null)) throw invalid('one is not an object')
 }
 
 function metadataFields(

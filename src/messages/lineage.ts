@@ -2,6 +2,7 @@ import type { Message } from '../contract/chat-message.ts'
 import { messageKeys } from '../core/message-changes.ts'
 import type { StoredMessage } from '../core/stored-message.ts'
 import { RejoinError } from '../errors.ts'
+import { requireMessages } from './encode-message.ts'
 import type { Slot } from './message-mirror.ts'
 import { deleted } from './session-deleted.ts'
 
@@ -83,6 +84,7 @@ export function createLineages(life: () => Life, origins: Origins, homes: Homes)
       if (foreign) {
         throw foreign.sessionId === life().sessionId ? deleted(foreign.sessionId) : misplaced(foreign, life())
       }
+      requireMessages(list)
       const keys = new Set(messageKeys(list))
       const known = alive(anonymous)
       if (known && shares(known, keys)) return known

@@ -70,7 +70,9 @@ export async function openLiveDocument(options: LiveDocumentOptions): Promise<Li
   const own = new WeakSet<Uint8Array>()
   const ending = new AbortController()
   let gapTimer: unknown
-  let checking: Promise<void> | undefined
+  let looking = Promise.resolve()
+  let waiting = false
+  let missedSome = false
 
   const [found, { device }] = await Promise.all([database.read(sessionId), database.meta()]).catch(giveUp)
   const standing = standOn({ incarnation: environment.newId(), stored: false }, found)
@@ -123,7 +125,7 @@ export async function openLiveDocument(options: LiveDocumentOptions): Promise<Li
   function handle(event: DatabaseEvent): void {
     if (event.kind === 'meta' || event.sessionId !== sessionId) return
     if (event.kind === 'session' || event.incarnation !== at.incarnation) {
-      void check(event.remote || event.kind === 'updates')
+      check(event.remote || event.kind === 'updates')
       return
     }
     apply(event.bytes.filter((bytes) => !own.has(bytes)))
@@ -162,20 +164,25 @@ export async function openLiveDocument(options: LiveDocumentOptions): Promise<Li
     if (!ending.signal.aborted) apply(rows.map(({ bytes }) => bytes))
   }
 
-  /** One look at a time; whoever asks during one is answered by the next. */
-  function check(missed: boolean): Promise<void> {
-    const look = async () => {
-      const session = await database.read(sessionId)
-      if (ending.signal.aborted) return
-      const next = standOn(at, session)
-      if (!next) return end(deleted(sessionId))
-      const changed = next.incarnation !== at.incarnation
-      at = next
-      if (changed || missed) await readMissed()
-    }
-    // A database that cannot be read says so itself; the next write finds out what became of the session.
-    checking = (checking ?? Promise.resolve()).then(look).catch(() => {})
-    return checking
+  /** One look at a time; all who ask during one are answered by the next. */
+  function check(missed: boolean): void {
+    missedSome ||= missed
+    if (waiting) return
+    waiting = true
+    looking = looking.then(look).catch(() => {}) // the database says so itself, and the next write finds out
+  }
+
+  async function look(): Promise<void> {
+    const missed = missedSome
+    missedSome = false
+    waiting = false
+    const session = await database.read(sessionId)
+    if (ending.signal.aborted) return
+    const next = standOn(at, session)
+    if (!next) return end(deleted(sessionId))
+    const changed = next.incarnation !== at.incarnation
+    at = next
+    if (changed || missed) await readMissed()
   }
 
   function end(reason: RejoinError): void {

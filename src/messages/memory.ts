@@ -5,7 +5,7 @@ import type { StoredMessage } from '../core/stored-message.ts'
 import { RejoinError } from '../errors.ts'
 import { applyChanges } from './apply-changes.ts'
 import { decodeMessage } from './decode-message.ts'
-import { encodeMessage } from './encode-message.ts'
+import { encodeMessage, requireMessages } from './encode-message.ts'
 import { createLineages, type Homes } from './lineage.ts'
 import type { LiveDocument } from './live-document.ts'
 import { LOAD_WITHIN_MS, type MessageSession, notLoaded } from './message-session.ts'
@@ -13,7 +13,7 @@ import { saveList } from './save-list.ts'
 import { withinTime } from './within-time.ts'
 
 /** A save never waits longer: upstream keeps one under way, and one that hangs would block all later ones. */
-export const SAVE_WITHIN_MS = 5000
+const SAVE_WITHIN_MS = 5000
 
 export interface MemoryOptions {
   readonly session: MessageSession
@@ -70,6 +70,7 @@ export function createMemory({
     let list = messages
     if (!document) {
       list = [...messages]
+      requireMessages(list)
       for (const message of list) if (!origins.has(message)) encoded.set(message, encodeMessage(message))
       document = await opened(signal)
     }

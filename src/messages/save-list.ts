@@ -2,7 +2,7 @@ import type { Message } from '../contract/chat-message.ts'
 import { messageChanges, messageKeys, unchangedEnds } from '../core/message-changes.ts'
 import type { StoredMessage } from '../core/stored-message.ts'
 import { applyChanges } from './apply-changes.ts'
-import { encodeMessage } from './encode-message.ts'
+import { encodeMessage, requireMessages } from './encode-message.ts'
 import type { Homes, Lineage, Origin, Origins } from './lineage.ts'
 import type { LiveDocument } from './live-document.ts'
 import type { Slot } from './message-mirror.ts'
@@ -32,6 +32,7 @@ export function saveList(list: readonly Message[], options: SaveListOptions): bo
   if (start === base.length && start === list.length) return false
   const before = base.slice(start, base.length - end)
   const after = list.slice(start, list.length - end)
+  requireMessages(after)
 
   const known = new Map<string, Known>()
   messageKeys(before).forEach((key, at) => {

@@ -116,7 +116,6 @@ let deep: Record<string, unknown> = {}
 for (let level = 0; level < 100; level++) deep = { deep }
 
 test.each<[string, unknown]>([
-  ['no object', null],
   ['an empty id', message('', 'x')],
   ['half a character as id', message('\ud83d', 'x')],
   ['an unknown role', message('u1', 'x', { role: 'robot' as never })],

@@ -260,6 +260,27 @@ test('F21 100 messages while storage fails are kept in order, without a storm, a
   expect(await (await device.openTab()).memory().load()).toHaveLength(101)
 })
 
+test('F40 a burst of news about a session is looked into less often than it is told', async () => {
+  let looks = 0
+  const device = createDevice()
+  const tab = await device.openTab({
+    wrap: (database) => ({
+      ...database,
+      read: (sessionId) => {
+        looks++
+        return database.read(sessionId)
+      },
+    }),
+  })
+  await tab.memory().save([message('u1', 'x')])
+  await settled()
+  const before = (await row(tab)) as SessionRow
+  looks = 0
+  await Promise.all(Array.from({ length: 20 }, (_, acked) => put(tab, { ...before, acked })))
+  await settled()
+  expect(looks).toBeLessThan(20)
+})
+
 test('a row whose announcement got lost is read from disk', async () => {
   const device = createDevice()
   let deaf = true

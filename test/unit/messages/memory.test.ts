@@ -329,6 +329,9 @@ test('M4 one bad message in a list: nothing of the list is written', async () =>
   const list = await tab.memory().load()
   const bad = [message('u2', 'fine'), ...list.slice(1), message('u3', 'x', { role: 'robot' as never })]
   await expect(tab.memory().save(bad)).rejects.toMatchObject({ code: 'refused' })
+  await expect(tab.memory().save([...list, null as never])).rejects.toMatchObject({ code: 'refused' })
+  await expect(tab.memory().save([7 as never])).rejects.toMatchObject({ code: 'refused' })
+  await expect(tab.memory('s2').save([null as never])).rejects.toMatchObject({ code: 'refused' })
   await expect(tab.memory().save({} as never)).rejects.toMatchObject({ code: 'refused' })
   expect(await stored(tab)).toEqual(['u1', 'a1'])
 })
