@@ -64,6 +64,8 @@ export default defineConfig({
           testTimeout: 60_000,
           hookTimeout: 60_000,
           fileParallelism: false,
+          // The files share nothing but the connection to the browser, and every import of its driver takes a second.
+          isolate: false,
         },
       },
     ],

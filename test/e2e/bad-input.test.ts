@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { accessToken, JWT_SECRET } from './support/access-token.ts'
 import { openDevice } from './support/device.ts'
 import { createEffectCounter } from './support/effect-counter.ts'
@@ -121,31 +121,29 @@ test('Bad input · G10 F62 over a socket every bad frame ends that socket with i
   expect(await theirs()).not.toContain('still here')
 })
 
-describe('on the device', () => {
-  test('Bad input · G6 a snapshot that nobody could resume is refused with a code, and what was stored stays', async () => {
-    const { openDevice } = await openStageWithoutServer()
-    const laptop = await openDevice('Laptop')
-    const tab = await laptop.openTab()
-    await tab.send('/order')
-    await eventually(() => tab.load('shared')).toMatchObject({ conversation: { state: 'ordering' } })
-    const stored = await tab.load('shared')
-    if (!stored) throw new Error('Nothing was stored.')
-    const save = (changed: object) => tab.save({ ...stored, cursor: stored.cursor + 1, ...changed }, stored.cursor)
+test('Bad input · G6 on the device a snapshot that nobody could resume is refused with a code, and what was stored stays', async () => {
+  const { openDevice } = await openStageWithoutServer()
+  const laptop = await openDevice('Laptop')
+  const tab = await laptop.openTab()
+  await tab.send('/order')
+  await eventually(() => tab.load('shared')).toMatchObject({ conversation: { state: 'ordering' } })
+  const stored = await tab.load('shared')
+  if (!stored) throw new Error('Nothing was stored.')
+  const save = (changed: object) => tab.save({ ...stored, cursor: stored.cursor + 1, ...changed }, stored.cursor)
 
-    expect(await save({ cursor: stored.cursor })).toBe('snapshot-invalid')
-    expect(await save({ confirmations: 'none' })).toBe('snapshot-invalid')
-    expect(await save({ version: 2 })).toBe('snapshot-invalid')
-    expect(await save({ sessionId: 'not an id' })).toBe('snapshot-invalid')
-    expect(await save({ conversation: { ...stored.conversation, state: 'placed' } })).toBe('snapshot-invalid')
-    expect(await save({ definitionId: 'another-desk' })).toBe('definition-mismatch')
-    expect(await tab.load('shared')).toEqual(stored)
-    expect(await tab.chat('shared', { id: 'another-desk' })).toBe('AK_CONFIG_INVALID')
-    expect(await tab.chat('shared', { revision: 2 })).toBe('AK_CONFIG_INVALID')
-    expect(await tab.chat('not an id')).toBe('snapshot-invalid')
+  expect(await save({ cursor: stored.cursor })).toBe('snapshot-invalid')
+  expect(await save({ confirmations: 'none' })).toBe('snapshot-invalid')
+  expect(await save({ version: 2 })).toBe('snapshot-invalid')
+  expect(await save({ sessionId: 'not an id' })).toBe('snapshot-invalid')
+  expect(await save({ conversation: { ...stored.conversation, state: 'placed' } })).toBe('snapshot-invalid')
+  expect(await save({ definitionId: 'another-desk' })).toBe('definition-mismatch')
+  expect(await tab.load('shared')).toEqual(stored)
+  expect(await tab.chat('shared', { id: 'another-desk' })).toBe('AK_CONFIG_INVALID')
+  expect(await tab.chat('shared', { revision: 2 })).toBe('AK_CONFIG_INVALID')
+  expect(await tab.chat('not an id')).toBe('snapshot-invalid')
 
-    expect(await tab.chat('shared')).toBe('open')
-    await tab.send('/confirm')
-    expect(questions(await tab.view())).toEqual(['/order', '/confirm'])
-    expect((await tab.view()).state).toBe('placed')
-  })
+  expect(await tab.chat('shared')).toBe('open')
+  await tab.send('/confirm')
+  expect(questions(await tab.view())).toEqual(['/order', '/confirm'])
+  expect((await tab.view()).state).toBe('placed')
 })

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import type { Device } from './support/device.ts'
 import { eventually } from './support/eventually.ts'
 import { openStage } from './support/stage.ts'
@@ -6,32 +6,22 @@ import { synced } from './support/synced.ts'
 import type { Tab } from './support/tab.ts'
 import { questions } from './support/transcript.ts'
 
-interface Pair {
-  readonly laptop: { readonly device: Device; readonly tab: Tab }
-  readonly phone: { readonly device: Device; readonly tab: Tab }
-}
+const ORDERS = [
+  { first: 'laptop', second: 'phone' },
+  { first: 'phone', second: 'laptop' },
+] as const
 
-describe.each(['laptop', 'phone'] as const)('the %s reconnects first', (first) => {
-  const second = first === 'laptop' ? 'phone' : 'laptop'
-
-  async function reconnect(pair: Pair): Promise<void> {
-    await pair[first].device.goOnline()
-    await synced(pair[first].tab)
-    await pair[second].device.goOnline()
-  }
-
-  test('E2E 3 · G5 G6 G7 G11 F19 F47 two devices that chatted and took steps offline show one transcript, and the diverged steps are reported', async () => {
-    const { openDevice } = await openStage()
-    const pair = await openPair(openDevice)
-    await pair.laptop.tab.send('hello')
-    await eventually(async () => questions(await pair.phone.tab.view())).toEqual(['hello'])
-    await Promise.all([pair.laptop.device.goOffline(), pair.phone.device.goOffline()])
+test.each(ORDERS)(
+  'E2E 3 · G5 G6 G7 G11 F19 F47 two devices that chatted and took steps offline show one transcript, and the diverged steps are reported ($first first)',
+  async ({ first, second }) => {
+    const pair = await openPair('hello')
+    await goOffline(pair)
     await pair.laptop.tab.send('on the laptop')
     await pair.laptop.tab.send('/order')
     await pair.phone.tab.send('on the phone')
     await pair.phone.tab.send('/help')
 
-    await reconnect(pair)
+    await reconnect(pair[first], pair[second])
 
     await level(pair, ['hello', 'on the laptop', '/order', 'on the phone', '/help'])
     const replaced = second === 'laptop' ? '/order' : '/help'
@@ -40,32 +30,33 @@ describe.each(['laptop', 'phone'] as const)('the %s reconnects first', (first) =
       attention: [{ kind: 'conversation-diverged', sessionId: 'shared', decisions: [{ input: replaced }] }],
     })
     await goOn(pair)
-  })
+  },
+)
 
-  test('E2E 3 · G5 G11 steps that only one device took offline stand, and nothing is reported', async () => {
-    const { openDevice } = await openStage()
-    const pair = await openPair(openDevice)
-    await pair.laptop.tab.send('/help')
-    await eventually(async () => questions(await pair.phone.tab.view())).toEqual(['/help'])
-    await eventually(() => pair.phone.tab.load('shared')).toMatchObject({ conversation: { state: 'browsing' } })
-    await Promise.all([pair.laptop.device.goOffline(), pair.phone.device.goOffline()])
+test.each(ORDERS)(
+  'E2E 3 · G5 G11 steps that only one device took offline stand, and nothing is reported ($first first)',
+  async ({ first, second }) => {
+    const pair = await openPair('/help')
+    await goOffline(pair)
     await pair.laptop.tab.send('/order')
     await pair.laptop.tab.send('/confirm')
     await pair.phone.tab.send('on the phone')
 
-    await reconnect(pair)
+    await reconnect(pair[first], pair[second])
 
     await level(pair, ['/help', '/order', '/confirm', 'on the phone'])
     for (const { tab } of [pair.laptop, pair.phone]) {
       expect(await tab.view()).toMatchObject({ state: 'placed', attention: [] })
     }
     await goOn(pair)
-  })
+  },
+)
 
-  test('E2E 3 · G5 G6 G7 G11 two devices that made the same session offline keep the messages, the confirmations and one of the two ways', async () => {
-    const { openDevice } = await openStage()
-    const pair = await openPair(openDevice, false)
-    await Promise.all([pair.laptop.device.goOffline(), pair.phone.device.goOffline()])
+test.each(ORDERS)(
+  'E2E 3 · G5 G6 G7 G11 I2 two devices that made the same session offline keep the messages, the confirmations and one of the two ways ($first first)',
+  async ({ first, second }) => {
+    const pair = await openPair()
+    await goOffline(pair)
     await Promise.all([pair.laptop.tab.chat('shared'), pair.phone.tab.chat('shared')])
     await pair.laptop.tab.send('on the laptop')
     await pair.laptop.tab.send('/order')
@@ -74,7 +65,7 @@ describe.each(['laptop', 'phone'] as const)('the %s reconnects first', (first) =
     await pair.phone.tab.send('/help')
     const ofPhone = await pair.phone.tab.propose('refund-phone')
 
-    await reconnect(pair)
+    await reconnect(pair[first], pair[second])
 
     await level(pair, ['on the laptop', '/order', 'on the phone', '/help'])
     for (const { tab } of [pair.laptop, pair.phone]) {
@@ -83,8 +74,8 @@ describe.each(['laptop', 'phone'] as const)('the %s reconnects first', (first) =
     }
     expect(await pair[second].tab.view()).toMatchObject({ attention: [{ kind: 'conversation-diverged' }] })
     await goOn(pair)
-  })
-})
+  },
+)
 
 test('E2E 3 · G6 R8 a device that opens a session for the first time gets its messages and its state together', async () => {
   const { openDevice } = await openStage()
@@ -103,12 +94,39 @@ test('E2E 3 · G6 R8 a device that opens a session for the first time gets its m
   expect(first.confirmations).toMatchObject([{ token, status: 'pending' }])
 })
 
-async function openPair(openDevice: (label: string) => Promise<Device>, session?: false): Promise<Pair> {
+interface Side {
+  readonly device: Device
+  readonly tab: Tab
+}
+
+interface Pair {
+  readonly laptop: Side
+  readonly phone: Side
+}
+
+/** Two devices in a chat that begins with `said`; without it, two that have no chat open. */
+async function openPair(said?: string): Promise<Pair> {
+  const { openDevice } = await openStage()
   const open = async (label: string) => {
     const device = await openDevice(label)
-    return { device, tab: await device.openTab(session === undefined ? {} : { session }) }
+    return { device, tab: await device.openTab(said === undefined ? { session: false } : {}) }
   }
-  return { laptop: await open('Laptop'), phone: await open('Phone') }
+  const laptop = await open('Laptop')
+  if (said !== undefined) {
+    await laptop.tab.send(said)
+    await synced(laptop.tab)
+  }
+  return { laptop, phone: await open('Phone') }
+}
+
+async function goOffline({ laptop, phone }: Pair): Promise<void> {
+  await Promise.all([laptop.device.goOffline(), phone.device.goOffline()])
+}
+
+async function reconnect(first: Side, second: Side): Promise<void> {
+  await first.device.goOnline()
+  await synced(first.tab)
+  await second.device.goOnline()
 }
 
 /** Both show the same, hold the same, and know that the server has it; nothing that was said is missing. */
@@ -117,7 +135,7 @@ async function level({ laptop, phone }: Pair, said: readonly string[]): Promise<
     await eventually(async () => [...questions(await tab.view())].sort()).toEqual([...said].sort())
     await synced(tab)
   }
-  await eventually(async () => shownBy(laptop.tab)).toEqual(await shownBy(phone.tab))
+  await eventually(() => shownBy(laptop.tab)).toEqual(await shownBy(phone.tab))
   const { confirmations, conversation } = (await laptop.tab.load('shared')) ?? {}
   await eventually(() => phone.tab.load('shared')).toMatchObject({ confirmations, conversation })
 }
@@ -137,5 +155,6 @@ async function goOn({ laptop, phone }: Pair): Promise<void> {
     await eventually(async () => questions(await tab.view())).toContain('again on the laptop')
     await eventually(async () => questions(await tab.view())).toContain('again on the phone')
   }
+  await Promise.all([synced(laptop.tab), synced(phone.tab)])
   await eventually(() => shownBy(laptop.tab)).toEqual(await shownBy(phone.tab))
 }

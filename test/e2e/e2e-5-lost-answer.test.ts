@@ -1,14 +1,16 @@
 import { expect, test } from 'vitest'
 import { eventually } from './support/eventually.ts'
 import { openStage } from './support/stage.ts'
+import { synced } from './support/synced.ts'
 
 test('E2E 5 · G1 G2 G4 F2 a claim whose answer was lost with the server is still won after its restart, and another device learns that it lost', async () => {
   const { openDevice, counter, server } = await openStage()
   const laptop = await openDevice('Laptop')
   const phone = await openDevice('Phone')
-  const [a, b] = [await laptop.openTab(), await phone.openTab()]
+  const a = await laptop.openTab()
   const token = await a.propose('refund-1')
-  await eventually(() => b.view()).toMatchObject({ confirmations: [{ token }], status: { state: 'synced' } })
+  await synced(a)
+  const b = await phone.openTab()
 
   const lost = laptop.cable.loseAnswer(/^PUT \S+\/claims\//)
   const clicked = a.approve(token)

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { eventually } from './support/eventually.ts'
 import { createKillableBrowser } from './support/killable-browser.ts'
 import { openStage } from './support/stage.ts'
-import { stored } from './support/synced.ts'
+import { stored, synced } from './support/synced.ts'
 import { questions } from './support/transcript.ts'
 
 test('E2E 6 · G2 G4 F14 a click of a device that was closed offline is sent when it opens online, and runs once, in the page that has the chat', async () => {
@@ -11,6 +11,7 @@ test('E2E 6 · G2 G4 F14 a click of a device that was closed offline is sent whe
   const phone = await openDevice('Phone')
   const proposer = await laptop.openTab()
   const token = await proposer.propose('refund-1')
+  await synced(proposer)
   const clicker = await phone.openTab()
   await eventually(() => clicker.view()).toMatchObject({ confirmations: [{ token, status: 'pending' }] })
   await phone.goOffline()
@@ -40,6 +41,7 @@ test('E2E 6 · G1 G2 a queued click that comes too late runs nothing when its de
   const phone = await openDevice('Phone')
   const decider = await laptop.openTab()
   const token = await decider.propose('refund-1')
+  await synced(decider)
   const clicker = await phone.openTab()
   await eventually(() => clicker.view()).toMatchObject({ confirmations: [{ token, status: 'pending' }] })
   await phone.goOffline()
@@ -62,6 +64,7 @@ test('E2E 6 · G2 G4 F25 a click and a message of a device whose browser was kil
   const laptop = await openDevice('Laptop')
   const proposer = await laptop.openTab()
   const token = await proposer.propose('refund-1')
+  await synced(proposer)
   const browser = await createKillableBrowser()
   const phone = await openDevice('Phone', await browser.start())
   const clicker = await phone.openTab()

@@ -1,14 +1,16 @@
 import { expect, test } from 'vitest'
 import { eventually } from './support/eventually.ts'
 import { openStage } from './support/stage.ts'
+import { synced } from './support/synced.ts'
 
 test('E2E 7 · G1 G2 G11 K1 a confirmation that never left its device is decided and run offline, and reaches other devices as approved', async () => {
   const { openDevice, counter } = await openStage()
   const laptop = await openDevice('Laptop')
   const phone = await openDevice('Phone')
-  const [watching, acting] = [await laptop.openTab(), await phone.openTab()]
+  const watching = await laptop.openTab()
   await watching.send('hello')
-  await eventually(async () => (await acting.view()).chat).toEqual((await watching.view()).chat)
+  await synced(watching)
+  const acting = await phone.openTab()
   await phone.goOffline()
 
   const token = await acting.propose('refund-1')

@@ -1,5 +1,5 @@
 import { type Browser, chromium } from 'playwright-core'
-import { afterAll, inject } from 'vitest'
+import { inject } from 'vitest'
 
 let connected: Promise<Browser> | undefined
 
@@ -8,7 +8,3 @@ export function browser(): Promise<Browser> {
   connected ??= chromium.connect(inject('browserEndpoint'))
   return connected
 }
-
-afterAll(async () => {
-  await (await connected)?.close()
-})
