@@ -71,7 +71,7 @@ function mergeConversation(
   if (sameConversation(local, base)) return theirs
   if (sameConversation(server, base)) return ours
   if (isPrefix(server.decisions, local.decisions)) return ours
-  if (isPrefix(local.decisions, server.decisions)) return theirs
+  // Where ours is the prefix, nothing of it is missing in theirs.
   const known = [...server.decisions, ...(base?.decisions ?? [])]
   const diverged = local.decisions.filter((ours) => !known.some((theirs) => isSameDecision(ours, theirs)))
   return { conversation: server, diverged }

@@ -32,7 +32,8 @@ function apply(held: DeviceSession, heard: SessionAnswer, change: Partial<Answer
 
 describe('a session that this device does not have', () => {
   test('I4 is stored as the server has it', () => {
-    const { result, after } = apply(session(undefined), answer({ ...newer, confirmations: [confirmation()] }))
+    const heard = answer({ ...newer, confirmations: [confirmation()] })
+    const { result, after } = apply(session(undefined), heard, { mayBegin: true })
     expect(result).toEqual({ kind: 'applied', changed: true, diverged: [] })
     expect(after.row).toMatchObject({
       incarnation: 'inc',
@@ -46,10 +47,17 @@ describe('a session that this device does not have', () => {
   })
 
   test('I4 gets a row when the server has only its messages', () => {
-    const { result, after } = apply(session(undefined), answer(null, { head: 3 }))
+    const { result, after } = apply(session(undefined), answer(null, { head: 3 }), { mayBegin: true })
     expect(result).toEqual({ kind: 'no-snapshot' })
     expect(after.row).toMatchObject({ sessionId: 'session-1', incarnation: 'inc', confirmed: true })
     expect(after.row?.local).toBeUndefined()
+  })
+
+  test('G8 does not come back by an answer that nobody asked for, or while its deletion is on its way', () => {
+    expect(apply(session(undefined), answer(newer)).result).toEqual({ kind: 'ignored' })
+    const deletes = [{ kind: 'delete', sessionId: 'session-1', incarnation: 'inc', deviceAt: 5 } as const]
+    const deleted = { ...session(undefined), deletes }
+    expect(apply(deleted, answer(newer), { mayBegin: true }).result).toEqual({ kind: 'ignored' })
   })
 })
 
@@ -86,6 +94,16 @@ describe('a clean row', () => {
     expect(after.row).toMatchObject({ dirty: false, local: { confirmations: [{ status: 'pending' }] } })
   })
 })
+
+test.each(['running', 'attention'] as const)(
+  'K4 R5 an answer from before a claim takes back nothing that is %s',
+  (state) => {
+    const pending = { ...newer, confirmations: [confirmation()] }
+    const approving = { ...stored, confirmations: [confirmation({ status: 'approving' })] }
+    const held = session({ ...syncedRow(stored), local: { ...approving, cursor: 6 } }, claimRow({ state }))
+    expect(apply(held, answer(pending)).after.row?.local?.confirmations[0]?.status).toBe('approving')
+  },
+)
 
 describe('a dirty row', () => {
   test('R1 R2 merges, one above both cursors, and has something to push', () => {
@@ -403,6 +421,12 @@ describe('decisions of this device', () => {
     },
   )
 
+  test.each(['won', 'running', 'attention'] as const)('K8 one that is %s goes on in its own attempt', (state) => {
+    const claim = claimRow({ state, attempt: 1 })
+    const claims = [view({ attempt: 1 })]
+    expect(apply(session(syncedRow(stored), claim), answer(null, { claims })).after.claims).toEqual([claim])
+  })
+
   test.each(['waiting', 'sent', 'settled', 'lost', 'released'] as const)('K8 one that is %s does not', (state) => {
     const claim = claimRow({ state })
     expect(apply(session(syncedRow(stored), claim), answer(null, { claims: again })).after.claims).toEqual([claim])
@@ -422,7 +446,8 @@ describe('decisions of this device', () => {
   test('K10 rows go when their token left the snapshot', () => {
     const told = claimRow({ state: 'settled', outcome: 'approved', told: true })
     const held = session(syncedRow({ ...stored, confirmations: [confirmation({ status: 'approved' })] }), told)
-    expect(apply(held, answer(newer)).after.claims).toEqual([])
+    expect(apply(held, answer(newer)).change).toMatchObject({ removeClaims: ['c1'], putClaims: [] })
+    expect(apply(held, answer(newer)).after.row?.diverged).toBeUndefined()
   })
 
   test('T1 the lease is the one of the last answer', () => {

@@ -82,6 +82,12 @@ describe('a claim that won', () => {
     expect(next).toMatchObject({ dirty: true, base: { cursor: 5 }, local: more.snapshot })
   })
 
+  test('K4 R2 a clean session that saved more than the claim is dirty', () => {
+    const more = { ...asked, snapshot: { ...asked.snapshot, conversation: talk('m1', 'm2') } }
+    const { row: next } = committed(sent, acceptClaimAnswer(sent, 'c1', won, more))
+    expect(next).toMatchObject({ dirty: true, base: { cursor: 5 } })
+  })
+
   test('R7 what the save does not show stays, though it is stored as it was asked otherwise', () => {
     const other = confirmation({ token: 'other', toolCallId: 'app-2' })
     const held = session(syncedRow({ ...stored, confirmations: [confirmation(), other] }), claimRow())
@@ -170,6 +176,17 @@ describe('a claim that did not win', () => {
     expect(next?.local).toMatchObject({ cursor: 5, confirmations: [{ status: 'approved' }] })
   })
 
+  test('R10 a token that the snapshot does not show, or no snapshot, is no obstacle', () => {
+    const lost = claimAnswer('lost', null, { claim: view({ claimId: 'c2' }) })
+    const without = session(syncedRow({ ...stored, confirmations: [] }), claimRow())
+    const { row: next } = committed(without, acceptClaimAnswer(without, 'c1', lost, asked))
+    expect(next?.local).toEqual({ ...stored, confirmations: [], cursor: 5 })
+    const bare = session(row(), claimRow())
+    const after = committed(bare, acceptClaimAnswer(bare, 'c1', lost, asked))
+    expect(after.row?.local).toBeUndefined()
+    expect(after.claims[0]?.state).toBe('lost')
+  })
+
   test('K8 a claim that was given up shows the token pending again', () => {
     const approving = session(
       syncedRow({ ...stored, confirmations: [confirmation({ status: 'approving' })] }),
@@ -223,6 +240,8 @@ describe('an own decision', () => {
       told: false,
       problem: { code: 'conflict', retryable: false },
     })
+    const refused = acceptClaimAnswer(own, 'c1', claimAnswer('refused', null), undefined)
+    expect(committed(own, refused).claims[0]?.problem?.code).toBe('conflict')
     const settled = session(own.row, claimRow({ own: true, state: 'settled', outcome: 'approved' }))
     expect(committed(settled, acceptClaimAnswer(settled, 'c1', lost, undefined)).claims[0]?.told).toBe(true)
   })
@@ -249,7 +268,9 @@ describe('on its way', () => {
 
   test('K3 a waiting click is taken back, one that may have been sent is not', () => {
     const waiting = session(row(), claimRow({ state: 'waiting' }))
-    expect(committed(waiting, withdrawClaim(waiting, 'c1')).claims[0]?.state).toBe('withdrawn')
+    const withdrawn = withdrawClaim(waiting, 'c1')
+    expect(withdrawn.result).toBe(true)
+    expect(committed(waiting, withdrawn).claims[0]?.state).toBe('withdrawn')
     for (const state of but('waiting')) {
       expect(withdrawClaim(session(row(), claimRow({ state })), 'c1')).toEqual({ result: false })
     }
@@ -257,13 +278,16 @@ describe('on its way', () => {
 
   test('K4 a claim that the server cannot take is refused with the reason', () => {
     const problem = { code: 'too-large', message: 'Too large.', retryable: false, at: 50 }
-    const refused = committed(sent, refuseClaim(sent, 'c1', problem))
-    expect(refused.claims[0]).toMatchObject({ state: 'refused', problem })
+    const refused = refuseClaim(sent, 'c1', problem)
+    expect(refused.result).toBe(true)
+    expect(committed(sent, refused).claims[0]).toMatchObject({ state: 'refused', problem })
     for (const state of but('waiting', 'sent')) {
       expect(refuseClaim(session(row(), claimRow({ state })), 'c1', problem)).toEqual({ result: false })
     }
     const own = session(row(), claimRow({ own: true, state: 'running' }))
-    expect(committed(own, refuseClaim(own, 'c1', problem)).claims[0]).toMatchObject({ state: 'running', problem })
+    const kept = refuseClaim(own, 'c1', problem)
+    expect(kept.result).toBe(true)
+    expect(committed(own, kept).claims[0]).toMatchObject({ state: 'running', problem })
   })
 
   test('G2 K7 a queued claim that won is started once', () => {
@@ -273,6 +297,15 @@ describe('on its way', () => {
     const after = committed(held, first)
     expect(after.row?.local).toMatchObject({ cursor: 5, confirmations: [{ status: 'approving' }] })
     expect(startWonClaim(after, 'c1')).toEqual({ result: undefined })
+  })
+
+  test('R4 K7 starting what is shown as started already disturbs no tab', () => {
+    const other = confirmation({ token: 'other', toolCallId: 'app-2' })
+    const shown = syncedRow({ ...claimed, confirmations: [...claimed.confirmations, other] })
+    const held = session(shown, claimRow({ state: 'won' }))
+    expect(committed(held, startWonClaim(held, 'c1')).row).toEqual(shown)
+    const bare = session(row(), claimRow({ state: 'won' }))
+    expect(committed(bare, startWonClaim(bare, 'c1')).claims[0]?.state).toBe('running')
   })
 
   test.each(but('won'))('G2 K7 nothing is started from %s', (state) => {
@@ -289,7 +322,9 @@ describe('its end', () => {
   const running = session(syncedRow(claimed), claimRow({ state: 'running' }))
 
   test('K6 the outcome is stored, and waits to be told', () => {
-    const after = committed(running, settleClaim(running, 'c1', 'approved'))
+    const settling = settleClaim(running, 'c1', 'approved')
+    expect(settling.result).toBe(true)
+    const after = committed(running, settling)
     expect(after.claims[0]).toMatchObject({ state: 'settled', outcome: 'approved', told: false })
     expect(after.row).toMatchObject({ dirty: true, local: { cursor: 6, confirmations: [{ status: 'approved' }] } })
   })
@@ -300,7 +335,9 @@ describe('its end', () => {
 
   test('K8 a run that broke off is listed, and only a run', () => {
     const problem = { code: 'interrupted', message: '', retryable: false, at: 1 }
-    expect(committed(running, raiseAttention(running, 'c1', problem)).claims[0]).toMatchObject({
+    const raised = raiseAttention(running, 'c1', problem)
+    expect(raised.result).toBe(true)
+    expect(committed(running, raised).claims[0]).toMatchObject({
       state: 'attention',
       problem,
     })
@@ -311,13 +348,32 @@ describe('its end', () => {
 
   const settled = session(syncedRow(claimed), claimRow({ state: 'settled', outcome: 'approved' }))
 
-  test.each(['recorded', 'lost', 'expired'] as const)('K6 K8 a settlement that was %s is told', (result) => {
-    expect(committed(settled, markTold(settled, 'c1', claimAnswer(result, null))).claims[0]?.told).toBe(true)
+  test.each(['recorded', 'lost', 'expired', 'refused'] as const)('K6 K8 a settlement that was %s is told', (result) => {
+    const told = markTold(settled, 'c1', claimAnswer(result, null))
+    expect(told.result).toBe(true)
+    expect(committed(settled, told).claims[0]?.told).toBe(true)
   })
 
   test('K6 a settlement that the server put off is told again', () => {
     const problem = { code: 'claim-missing', message: '', retryable: true, at: 50 }
     expect(markTold(settled, 'c1', claimAnswer('refused', null, { problem }))).toEqual({ result: false })
+  })
+
+  test('what is not there is neither settled, told, listed, released, withdrawn nor refused', () => {
+    const nothing = { result: false }
+    const problem = { code: 'x', message: '', retryable: false, at: 1 }
+    for (const held of [running, session(undefined, claimRow({ state: 'running' })), session(undefined)]) {
+      const claimId = held.row ? 'unknown' : 'c1'
+      expect(settleClaim(held, claimId, 'approved')).toEqual(nothing)
+      expect(markTold(held, claimId, claimAnswer('recorded', null))).toEqual(nothing)
+      expect(releaseClaim(held, claimId, claimAnswer('recorded', null))).toEqual(nothing)
+      expect(raiseAttention(held, 'unknown', undefined)).toEqual(nothing)
+      expect(withdrawClaim(held, claimId)).toEqual(nothing)
+      expect(refuseClaim(held, claimId, problem)).toEqual(nothing)
+      expect(startWonClaim(held, claimId)).toEqual({ result: undefined })
+    }
+    const untold = session(undefined, claimRow({ state: 'settled' }))
+    expect(markTold(untold, 'c1', claimAnswer('recorded', null))).toEqual(nothing)
   })
 
   test('K6 only a settlement is told', () => {
@@ -329,7 +385,9 @@ describe('its end', () => {
     (state) => {
       const held = session(syncedRow(claimed), claimRow({ state }))
       const claim = view({ claimId: undefined, status: 'pending', attempt: 1 })
-      const after = committed(held, releaseClaim(held, 'c1', claimAnswer('recorded', null, { claim })))
+      const releasing = releaseClaim(held, 'c1', claimAnswer('recorded', null, { claim }))
+      expect(releasing.result).toBe(true)
+      const after = committed(held, releasing)
       expect(after.claims[0]).toMatchObject({ state: 'released', attempt: 0 })
       expect(after.row).toMatchObject({
         dirty: false,

@@ -33,7 +33,7 @@ function request<T>(world: World, device: Device, serve: () => T, answered: (ans
 
 /** Takes an answer in: the row and its incarnation, the messages, then the snapshot. */
 function receive(world: World, device: Device, answer: SessionAnswer): boolean {
-  const context = { sessionId: 'session', epoch: EPOCH, now: world.now }
+  const context = { sessionId: 'session', epoch: EPOCH, now: world.now, mayBegin: true }
   const bare = { ...answer, snapshot: null, etag: null }
   const prepared = commit(device, world.core.applyAnswer(device.session, bare, { ...context, holdBack: false }))
   if (prepared.kind === 'replaced') throw new Violation('I2 a session was taken for deleted')
