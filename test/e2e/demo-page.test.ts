@@ -129,6 +129,23 @@ test('the demo is used by keyboard alone: Enter sends, Escape stops, and no deci
   await eventually(focused).toBe('confirmation-card')
 })
 
+test('G11 the demo goes from a command to an approved refund by keyboard alone, without a server', async () => {
+  const { page, laptop, refundCount } = await openDemo(`${FAST}&device=laptop&server=none`)
+  const focused = () => page.evaluate(() => document.activeElement?.getAttribute('data-testid'))
+  const tabTo = async (testId: string, key: 'Tab' | 'Shift+Tab') => {
+    for (let presses = 0; presses < 20 && (await focused()) !== testId; presses++) await page.keyboard.press(key)
+    expect(await focused()).toBe(testId)
+  }
+  await tabTo('send-input', 'Tab')
+  await page.keyboard.type('/refund')
+  await page.keyboard.press('Enter')
+  await laptop.find('approve').waitFor()
+  await tabTo('approve', 'Shift+Tab')
+  await page.keyboard.press('Enter')
+  await eventually(laptop.cards).toEqual(['decided: Approved here.'])
+  await eventually(refundCount).toBe('1')
+})
+
 test('what is written is shown as text: markup of a message reaches the other device as letters', async () => {
   const { page, laptop, phone, complaints } = await openDemo(FAST)
   const markup = '<img src=x onerror=alert(1)><script>alert(1)</script>'
@@ -145,27 +162,26 @@ test('what is written is shown as text: markup of a message reaches the other de
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
-const LOOKS = [
-  { colorScheme: 'light', width: 1280 },
-  { colorScheme: 'dark', width: 390 },
-] as const
+const WIDTHS = [390, 1280]
 
-for (const { colorScheme, width } of LOOKS) {
-  test(`the demo has no barriers that axe knows, and nothing sticks out (${colorScheme}, ${width} px)`, async () => {
+for (const colorScheme of ['light', 'dark'] as const) {
+  test(`the demo has no barriers that axe knows, and nothing sticks out (${colorScheme}, ${WIDTHS.join(' and ')} px)`, async () => {
     // The policy of the page would keep the checker out, too.
-    const options = { colorScheme, viewport: { width, height: 844 }, bypassCSP: true }
-    const { page, laptop, phone } = await openDemo(FAST, options)
+    const { page, laptop, phone } = await openDemo(FAST, { colorScheme, bypassCSP: true })
     await proposeOnLaptop(laptop, phone)
     await phone.click('network-switch')
     await phone.click('approve')
     await phone.find('withdraw').waitFor()
     await page.addScriptTag({ content: axe })
-    const found = await page.evaluate(async () => {
-      const { violations } = await (window as unknown as { axe: { run: () => Promise<AxeResults> } }).axe.run()
-      return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`)
-    })
-    expect(found).toEqual([])
-    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(width)
+    for (const width of WIDTHS) {
+      await page.setViewportSize({ width, height: 844 })
+      const found = await page.evaluate(async () => {
+        const { violations } = await (window as unknown as { axe: { run: () => Promise<AxeResults> } }).axe.run()
+        return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`)
+      })
+      expect(found).toEqual([])
+      expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(width)
+    }
   })
 }
 
