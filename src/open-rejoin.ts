@@ -119,6 +119,7 @@ export async function openRejoin(options: OpenRejoinOptions): Promise<Rejoin> {
 
   const index = createSessionIndex(database, { signal, onError })
   const running = createRunningClaims(environment.locks, (claimId) => names.lock(`claim:${claimId}`))
+  signal.addEventListener('abort', running.close, { once: true })
   const messageStore = createMessageStore({
     database,
     environment,
@@ -153,6 +154,7 @@ export async function openRejoin(options: OpenRejoinOptions): Promise<Rejoin> {
     index,
     authority: authority(),
     calls,
+    running,
     async reconcileCall(sessionId, toolCallId, finding) {
       if (!(await messageStore.isUsed(sessionId))) return
       await reconcileToolCall(messageStore.memory(sessionId), toolCallId, finding, environment)
@@ -209,7 +211,6 @@ export async function openRejoin(options: OpenRejoinOptions): Promise<Rejoin> {
     async close() {
       await messageStore.close()
       end()
-      running.close()
       await database.close()
     },
   }

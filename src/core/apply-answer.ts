@@ -15,6 +15,8 @@ import { createSessionRow } from './save-snapshot.ts'
 
 export interface AnswerContext {
   readonly sessionId: string
+  /** The session was asked for without a row: this answer may make one. */
+  readonly mayBegin?: boolean
   /** The latest epoch that this device knows; answers of earlier ones are ignored. */
   readonly epoch: Epoch | undefined
   /** A claim of this device runs: keep the answer and apply it later, rule K5. */
@@ -48,6 +50,8 @@ export function applyAnswer(
   context: AnswerContext,
 ): Decided<AppliedAnswer> {
   if (context.epoch !== undefined && isEarlierEpoch(answer.epoch, context.epoch)) return ignored
+  // Deleted here, and the server is still to hear of it; or it was, and this answer is older than that.
+  if (!session.row && (session.deletes.length > 0 || !context.mayBegin)) return ignored
   if (session.row?.deleted || session.row?.was?.includes(answer.incarnation)) return ignored
   const known = session.row ?? createSessionRow(context.sessionId, answer.incarnation)
   if (known.incarnation !== answer.incarnation && known.confirmed) {

@@ -138,8 +138,8 @@ export interface DeviceChange {
   readonly putDelete?: DeleteRow
   /** By incarnation. */
   readonly removeDelete?: Incarnation
-  /** Removes the updates of an incarnation. */
-  readonly removeUpdates?: Incarnation
+  /** Removes the updates of these incarnations. */
+  readonly removeUpdates?: readonly Incarnation[]
 }
 
 /** A decision over one session: what to write, and what to tell the caller. */

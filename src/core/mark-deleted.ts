@@ -1,4 +1,5 @@
 import type { Decided, DeviceSession } from './device-session.ts'
+import { incarnationsOf } from './save-snapshot.ts'
 
 /**
  * The server says that this incarnation was deleted (G8). Nothing unsynced: the rows go. Otherwise they stay, closed for
@@ -13,5 +14,5 @@ export function markDeleted(
   const unsynced = row.dirty || unsentUpdates || claims.some((claim) => claim.state === 'settled' && !claim.told)
   if (unsynced) return { change: { row: { ...row, deleted: { at: now, unsynced } } }, result: 'kept' }
   const removeClaims = claims.map((claim) => claim.claimId)
-  return { change: { row: null, removeClaims, removeUpdates: row.incarnation }, result: 'gone' }
+  return { change: { row: null, removeClaims, removeUpdates: incarnationsOf(row) }, result: 'gone' }
 }

@@ -105,6 +105,11 @@ export function createSessionRow(sessionId: string, incarnation: Incarnation): S
   return { sessionId, incarnation, confirmed: false, dirty: false, left: {}, claims: {}, acked: 0, pulled: 0 }
 }
 
+/** All names under which this device knows the session that `row` holds. */
+export function incarnationsOf(row: SessionRow): readonly Incarnation[] {
+  return [row.incarnation, ...(row.was ?? [])]
+}
+
 /** True if `incarnation` names the session that `row` holds, also under a name that it gave up for the server's, I2. */
 export function isIncarnation(row: SessionRow | undefined, incarnation: Incarnation): boolean {
   return row?.incarnation === incarnation || (row?.was?.includes(incarnation) ?? false)

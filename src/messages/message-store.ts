@@ -41,8 +41,8 @@ export interface MessageStore {
     readonly receive: (sessionId: string, updates: readonly Uint8Array[]) => Promise<void>
     /** Everything that a peer with this state vector lacks. */
     readonly missing: (sessionId: string, stateVector: Uint8Array) => Promise<Uint8Array>
-    /** Which messages the document has, all of them on disk. */
-    readonly messageIds: (sessionId: string) => Promise<ReadonlySet<string>>
+    /** Which messages the document has, all of them on disk; `undefined` while the host keeps them elsewhere. */
+    readonly messageIds: (sessionId: string) => Promise<ReadonlySet<string> | undefined>
   }
   readonly close: () => Promise<void>
 }
@@ -84,15 +84,17 @@ export function createMessageStore(options: MessageStoreOptions): MessageStore {
     await Promise.all([...sessions.values()].map((each) => each.close(reason)))
   }
 
+  async function isUsed(sessionId: string): Promise<boolean> {
+    return memories.has(sessionId) || (await database.lastSeq(sessionId)) > 0
+  }
+
   const open = (sessionId: string) => session(sessionId).openAnew()
 
   return {
     messages: (sessionId) => session(sessionId).messages,
     memory,
     document: open,
-    async isUsed(sessionId) {
-      return memories.has(sessionId) || (await database.lastSeq(sessionId)) > 0
-    },
+    isUsed,
     async closeInterrupted(sessionId) {
       const document = await open(sessionId)
       const closed = await closeInterrupted(document, environment.locks, context.streamLock(sessionId))
@@ -112,6 +114,7 @@ export function createMessageStore(options: MessageStoreOptions): MessageStore {
         return Y.encodeStateAsUpdate(document.doc, stateVector)
       },
       async messageIds(sessionId) {
+        if (!(await isUsed(sessionId))) return undefined
         const document = await open(sessionId)
         await document.catchUp()
         return new Set(document.mirror.readings().map(({ id }) => id))

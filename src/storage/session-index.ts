@@ -34,10 +34,11 @@ export function createSessionIndex(
 ): LiveSessionIndex {
   const value = createObservableValue<SessionIndex>(new Map())
   const stale = new Set<string>()
+  const unread = new Set<string>()
   const localSeqs = new Map<string, number>()
   const unrest = new Set<() => void>()
   let refreshing: Promise<void> | undefined
-  const isCurrent = () => stale.size === 0 && refreshing === undefined
+  const isCurrent = () => stale.size + unread.size === 0 && refreshing === undefined
 
   const stop = database.subscribe((event) => {
     noteSeq(event)
@@ -82,11 +83,13 @@ export function createSessionIndex(
   }
 
   async function takeIn(): Promise<void> {
+    let ids: readonly string[] = []
     try {
       while (stale.size > 0 && !signal.aborted) {
         const next = new Map(value.get())
-        const ids = [...stale]
+        ids = [...stale, ...unread]
         stale.clear()
+        unread.clear()
         await Promise.all(ids.map(async (sessionId) => next.set(sessionId, await readOne(sessionId))))
         for (const [sessionId, { row, claims, deletes }] of next) {
           if (!row && claims.length === 0 && deletes.length === 0) next.delete(sessionId)
@@ -94,14 +97,17 @@ export function createSessionIndex(
         value.set(next)
       }
     } catch (error) {
+      // Tried again with the next commit; until then nobody may call what is shown current.
+      for (const sessionId of ids) unread.add(sessionId)
       if (!signal.aborted) onError(error)
     }
   }
 
   async function readOne(sessionId: string): Promise<IndexedSession> {
     const { row, claims, deletes } = await database.read(sessionId)
-    if (!localSeqs.has(sessionId)) {
-      const unsent = await database.updates(sessionId, { afterSeq: row?.acked ?? 0, origin: 'local' })
+    if (!row) localSeqs.delete(sessionId)
+    else if (!localSeqs.has(sessionId)) {
+      const unsent = await database.updates(sessionId, { afterSeq: row.acked, origin: 'local' })
       localSeqs.set(sessionId, Math.max(localSeqs.get(sessionId) ?? 0, unsent.at(-1)?.seq ?? 0))
     }
     return { sessionId, row, claims, deletes, lastLocalSeq: row ? (localSeqs.get(sessionId) ?? 0) : 0 }

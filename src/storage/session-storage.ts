@@ -3,10 +3,10 @@ import type { LiveSessionStorage } from '../contract/live-session-storage.ts'
 import { isSafeId } from '../contract/safe-id.ts'
 import type { Snapshot } from '../contract/session-snapshot.ts'
 import { acceptClaimAnswer, raiseAttention } from '../core/claim-lifecycle.ts'
-import { liveClaim } from '../core/claim-rows.ts'
+import { claimById, liveClaim } from '../core/claim-rows.ts'
 import type { ClaimRow, Decided } from '../core/device-session.ts'
 import type { Environment } from '../core/environment.ts'
-import { type SaveOutcome, type SaveRequest, saveSnapshot } from '../core/save-snapshot.ts'
+import { incarnationsOf, type SaveOutcome, type SaveRequest, saveSnapshot } from '../core/save-snapshot.ts'
 import type { ToolCalls } from '../core/tool-calls.ts'
 import { RejoinError } from '../errors.ts'
 import type { Incarnation } from '../protocol/identity.ts'
@@ -72,9 +72,9 @@ export function createSessionStorage(options: SessionStorageOptions): Required<L
         return {
           change: {
             row: null,
-            removeUpdates: incarnation,
+            removeUpdates: incarnationsOf(row),
             removeClaims: rows.map((claim) => claim.claimId),
-            ...(authority.via() !== 'device' && { putDelete: removal }),
+            ...((row.confirmed || authority.via() !== 'device') && { putDelete: removal }),
           },
           result: undefined,
         }
@@ -114,6 +114,11 @@ export function createSessionStorage(options: SessionStorageOptions): Required<L
       knownIncarnation: incarnations.get(sessionId),
       newIncarnation: environment.newId(),
     }
+    return decide(request, signal)
+  }
+
+  async function decide(request: SaveRequest, signal?: AbortSignal): Promise<boolean> {
+    const { sessionId } = request.snapshot
     const outcome = await database.transact(sessionId, 'relaxed', (session) =>
       plainOnly(saveSnapshot(session, request)),
     )
@@ -128,9 +133,9 @@ export function createSessionStorage(options: SessionStorageOptions): Required<L
       case 'needs-lease':
         return takeTurn(request, outcome, signal)
       case 'needs-claim':
-        return claim(request, outcome, signal)
+        return rememberRejection(request, () => claim(request, outcome, signal))
       case 'queued':
-        throw queued(request)
+        return rememberRejection(request, () => Promise.reject(queued()))
       case 'ask':
       case 'run':
         throw new Error('A claim was decided without a route.')
@@ -160,7 +165,7 @@ export function createSessionStorage(options: SessionStorageOptions): Required<L
         incarnations.set(sessionId, outcome.claim.incarnation)
         runs = true
       } else if (outcome.kind === 'ask') runs = await ask(request, outcome.claim, signal)
-      else if (outcome.kind === 'queued') throw queued(request)
+      else if (outcome.kind === 'queued') throw queued()
       else if (outcome.kind !== 'conflict') throw new Error(`A claim of ${token} ended as ${outcome.kind}.`)
       return runs
     } finally {
@@ -171,7 +176,7 @@ export function createSessionStorage(options: SessionStorageOptions): Required<L
   async function ask(request: SaveRequest, row: ClaimRow, signal?: AbortSignal): Promise<boolean> {
     const { snapshot, expectedCursor } = request
     const answer = await authority.claim(row, signal)
-    if (answer === 'unreachable') throw queued(request)
+    if (answer === 'unreachable') throw await unanswered(row)
     const asked = { snapshot, expectedCursor }
     const outcome = await database.transact(row.sessionId, 'strict', (session) =>
       acceptClaimAnswer(session, row.claimId, answer, asked),
@@ -188,8 +193,17 @@ export function createSessionStorage(options: SessionStorageOptions): Required<L
         })
       case 'won':
       case 'stale':
-        throw queued(request)
+        throw queued()
     }
+  }
+
+  /** No answer to the claim: it is queued, unless the server said that it cannot take it at all. */
+  async function unanswered(asked: ClaimRow): Promise<RejoinError> {
+    const row = claimById(await database.read(asked.sessionId), asked.claimId)
+    if (row?.state !== 'refused') return queued()
+    return new RejoinError('refused', row.problem?.message ?? 'The server refused the decision.', {
+      hint: row.problem?.hint ?? 'The confirmation is still there and may be decided again.',
+    })
   }
 
   /** The outcome is seen in the tool call before it is recorded, rules K6 and G3. */
@@ -197,8 +211,7 @@ export function createSessionStorage(options: SessionStorageOptions): Required<L
     const { sessionId } = request.snapshot
     const before = await database.read(sessionId)
     const settled = request.snapshot.confirmations.find(
-      ({ token, status }) =>
-        liveClaim(before, token)?.state === 'running' && (status === 'approved' || status === 'rejected'),
+      ({ token, status }) => liveClaim(before, token) !== undefined && (status === 'approved' || status === 'rejected'),
     )
     if (settled && !(await wasSeen(sessionId, settled.toolCallId))) {
       const row = liveClaim(before, settled.token)
@@ -234,11 +247,8 @@ export function createSessionStorage(options: SessionStorageOptions): Required<L
         : 'unreachable'
     const lease =
       answer === 'unreachable' ? { granted: true } : { granted: answer.granted, lease: answer.lease ?? undefined }
-    const outcome = await database.transact(sessionId, 'relaxed', (session) =>
-      saveSnapshot(session, { ...request, lease, newIncarnation: incarnation }),
-    )
-    if (outcome.kind === 'stored') incarnations.set(sessionId, outcome.incarnation)
-    return outcome.kind === 'stored'
+    // The same save may also decide something: it goes the same way as any other.
+    return decide({ ...request, lease, newIncarnation: incarnation }, signal)
   }
 
   /** Rule R10: what upstream's queue sends right after a rejected claim stands for a click that it no longer shows. */
@@ -251,9 +261,19 @@ export function createSessionStorage(options: SessionStorageOptions): Required<L
     return false
   }
 
-  function queued({ snapshot: { sessionId }, expectedCursor }: SaveRequest): RejoinError {
-    leftovers.set(sessionId, expectedCursor)
-    environment.timers.setTimeout(() => leftovers.delete(sessionId), 0)
+  /** Until the next task, a save at the same cursor as a rejected claim is a leftover of it, rule R10. */
+  async function rememberRejection<T>(request: SaveRequest, decideClaim: () => Promise<T>): Promise<T> {
+    try {
+      return await decideClaim()
+    } catch (error) {
+      const { sessionId } = request.snapshot
+      leftovers.set(sessionId, request.expectedCursor)
+      environment.timers.setTimeout(() => leftovers.delete(sessionId), 0)
+      throw error
+    }
+  }
+
+  function queued(): RejoinError {
     return new RejoinError('claim-queued', 'The decision waits for the server.', {
       hint: 'It is kept on this device and sent when there is a connection; rejoin.claims shows it.',
     })

@@ -12,10 +12,15 @@ export function writeChange(rows: Rows, sessionId: string, change: DeviceChange)
   if (change.removeDelete !== undefined) rows.removeOutbox(deleteKey(sessionId, change.removeDelete))
   if (change.putDelete) rows.putOutbox(change.putDelete)
   if (change.removeUpdates === undefined) return undefined
-  return removeIncarnation(rows, sessionId, change.removeUpdates)
+  return removeIncarnations(rows, sessionId, change.removeUpdates)
 }
 
-async function removeIncarnation(rows: Rows, sessionId: string, incarnation: string): Promise<void> {
+async function removeIncarnations(rows: Rows, sessionId: string, incarnations: readonly string[]): Promise<void> {
   const found = await rows.updates(sessionId, 0, Infinity)
-  removeUpdates(rows, sessionId, found, (row) => row.incarnation === incarnation)
+  removeUpdates(
+    rows,
+    sessionId,
+    found,
+    ({ incarnation }) => incarnation !== undefined && incarnations.includes(incarnation),
+  )
 }

@@ -1,11 +1,11 @@
 import { type AppliedAnswer, applyAnswer } from '../core/apply-answer.ts'
+import type { UpdateRow } from '../core/device-session.ts'
 import { enterEpoch } from '../core/enter-epoch.ts'
 import { markDeleted } from '../core/mark-deleted.ts'
 import type { Common } from '../protocol/answer-fields.ts'
 import { base64ToBytes } from '../protocol/base64.ts'
 import { isEarlierEpoch } from '../protocol/identity.ts'
 import type { SessionAnswer } from '../protocol/session-answer.ts'
-import { hasUnsentUpdates } from '../storage/session-index.ts'
 import { refuseServer } from './connection.ts'
 import type { SyncContext } from './sync-context.ts'
 
@@ -14,7 +14,11 @@ const HOLD_BACK_MS = 120_000
 
 export interface RemoteChanges {
   /** Takes an answer in, its messages first. `undefined`: it is not for this device, or its updates could not be had. */
-  readonly receive: (sessionId: string, answer: SessionAnswer) => Promise<AppliedAnswer | undefined>
+  readonly receive: (
+    sessionId: string,
+    answer: SessionAnswer,
+    options?: { readonly mayBegin: boolean },
+  ) => Promise<AppliedAnswer | undefined>
   /** Stores what follows the device's position, up to the log's head. False: not all of it could be had. */
   readonly pull: (sessionId: string, head: number) => Promise<boolean>
   /** Checks who answers, and learns the epoch and the clock. False: the answer is not to be used. */
@@ -26,23 +30,29 @@ export interface RemoteChanges {
 
 /** Brings what the server says to disk: updates before the snapshot that names them, rule R8. */
 export function createRemoteChanges(context: SyncContext): RemoteChanges {
-  const { database, documents, client, connection, environment, index } = context
+  const { database, documents, client, connection, environment } = context
   const order = new Map<string, Promise<unknown>>()
+  let entering: Promise<void> | undefined
   return {
-    receive: (sessionId, answer) => inOrder(sessionId, () => receive(sessionId, answer)),
+    receive: (sessionId, answer, options) => inOrder(sessionId, () => receive(sessionId, answer, options?.mayBegin)),
     pull,
     hear,
     deleted,
     holdsBack,
   }
 
-  async function receive(sessionId: string, answer: SessionAnswer): Promise<AppliedAnswer | undefined> {
+  async function receive(
+    sessionId: string,
+    answer: SessionAnswer,
+    mayBegin = false,
+  ): Promise<AppliedAnswer | undefined> {
     if (!(await hear(answer))) return undefined
     // The row and its incarnation first, since the updates are stored under it.
     const before = { ...answer, snapshot: null, etag: null }
-    const base = { sessionId, epoch: context.meta().epoch, now: context.now() }
+    const unsentUpdates = (await unsent(sessionId)).length > 0
+    const base = { sessionId, epoch: context.meta().epoch, now: context.now(), unsentUpdates }
     const prepared = await database.transact(sessionId, 'strict', (session) =>
-      applyAnswer(session, before, { ...base, holdBack: false }),
+      applyAnswer(session, before, { ...base, mayBegin, holdBack: false }),
     )
     if (prepared.kind !== 'no-snapshot') return prepared
     if (!(await pull(sessionId, answer.head))) return undefined
@@ -50,8 +60,13 @@ export function createRemoteChanges(context: SyncContext): RemoteChanges {
     const messages = await documents.messageIds(sessionId)
     const holdBack = await holdsBack(sessionId)
     return database.transact(sessionId, 'strict', (session) =>
-      applyAnswer(session, answer, { ...base, holdBack, hasMessage: (id) => messages.has(id) }),
+      applyAnswer(session, answer, { ...base, holdBack, ...(messages && { hasMessage: (id) => messages.has(id) }) }),
     )
+  }
+
+  async function unsent(sessionId: string): Promise<readonly UpdateRow[]> {
+    const { row } = await database.read(sessionId)
+    return database.updates(sessionId, { afterSeq: row?.acked ?? 0, origin: 'local' })
   }
 
   async function pull(sessionId: string, head: number): Promise<boolean> {
@@ -64,6 +79,9 @@ export function createRemoteChanges(context: SyncContext): RemoteChanges {
       if (reply.kind !== 'answer' || !(await hear(reply.body))) return false
       const { body } = reply
       if (body.incarnation !== incarnation) return false
+      const standing = (await database.read(sessionId)).row
+      // Deleted, or another one by now: these messages are not its own.
+      if (standing?.incarnation !== incarnation || standing.deleted) return false
       if (body.updates.length > 0) await documents.receive(sessionId, body.updates.map(base64ToBytes))
       const progressed = await setPulled(sessionId, incarnation, body.head)
       if (!body.more) return true
@@ -88,10 +106,11 @@ export function createRemoteChanges(context: SyncContext): RemoteChanges {
     if (meta.epoch !== undefined && isEarlierEpoch(answer.epoch, meta.epoch)) return false
     const clockOffsetMs = answer.time - environment.now()
     if (meta.epoch !== answer.epoch && meta.epoch !== undefined) {
-      for (const { sessionId } of await database.sessions()) await database.transact(sessionId, 'strict', enterEpoch)
+      entering ??= enter(answer).finally(leave)
+      await entering
     }
     const moved = Math.abs(clockOffsetMs - meta.clockOffsetMs) > 1000
-    if (moved || meta.epoch !== answer.epoch || meta.serverId === undefined) {
+    if (moved || context.meta().epoch !== answer.epoch || meta.serverId === undefined) {
       await context.updateMeta((now) => ({
         ...now,
         serverId: answer.server,
@@ -103,10 +122,27 @@ export function createRemoteChanges(context: SyncContext): RemoteChanges {
     return true
   }
 
+  /** Once for all answers of the epoch that are on their way. */
+  async function enter(answer: Common): Promise<void> {
+    for (const { sessionId } of await database.sessions()) await database.transact(sessionId, 'strict', enterEpoch)
+    await context.updateMeta((now) => ({ ...now, epoch: answer.epoch, since: 0 }))
+  }
+
+  function leave(): void {
+    entering = undefined
+  }
+
   async function deleted(sessionId: string): Promise<void> {
-    const entry = index.get().get(sessionId)
-    const unsent = entry !== undefined && hasUnsentUpdates(entry)
-    await database.transactUpdates(sessionId, 'strict', (session) => markDeleted(session, context.now(), unsent))
+    for (;;) {
+      const [rows, lastSeq] = await Promise.all([unsent(sessionId), database.lastSeq(sessionId)])
+      const done = await database.transactUpdates(sessionId, 'strict', (session) => {
+        // A message came in between: whether it was sent is to be looked at again.
+        if (session.lastSeq !== lastSeq) return { result: false }
+        const { change } = markDeleted(session, context.now(), rows.length > 0)
+        return { ...(change && { change }), result: true }
+      })
+      if (done) return
+    }
   }
 
   async function holdsBack(sessionId: string): Promise<boolean> {

@@ -1,6 +1,9 @@
 import type { Decision } from '../contract/session-snapshot.ts'
 import { releaseClaim, settleClaim } from '../core/claim-lifecycle.ts'
+import { claimView } from '../core/claim-order.ts'
+import { claimById } from '../core/claim-rows.ts'
 import type { ClaimRow } from '../core/device-session.ts'
+import { incarnationsOf } from '../core/save-snapshot.ts'
 import type { ToolCalls } from '../core/tool-calls.ts'
 import { RejoinError } from '../errors.ts'
 import type { ToolCallFinding } from '../messages/reconcile-tool-call.ts'
@@ -8,6 +11,7 @@ import { type Outcome, outcomeOf, type Want } from '../protocol/claim-status.ts'
 import type { Problem } from '../protocol/problem.ts'
 import type { ClaimAuthority } from '../storage/claim-authority.ts'
 import type { Database } from '../storage/database.ts'
+import type { RunningClaims } from '../storage/running-claims.ts'
 import type { IndexedSession, LiveSessionIndex, SessionIndex } from '../storage/session-index.ts'
 
 /** Something that only a person, or the host for one, can decide. */
@@ -84,6 +88,7 @@ export interface AttentionOptions {
   readonly index: LiveSessionIndex
   readonly authority: ClaimAuthority
   readonly calls: ToolCalls
+  readonly running: RunningClaims
   /** Where the messages of a session are stored, if this device has them. */
   readonly reconcileCall: (sessionId: string, toolCallId: string, finding: ToolCallFinding) => Promise<void>
 }
@@ -93,11 +98,13 @@ export function createAttentionActions({
   index,
   authority,
   calls,
+  running,
   reconcileCall,
 }: AttentionOptions): AttentionActions {
   return {
     async settle(claimId) {
       const claim = await find(claimId)
+      await requireReconcilable(claim)
       const outcome: Outcome = outcomeOf(claim.want)
       // The messages first: a claim that is settled and whose call still runs would have nobody to end it.
       await reconcileCall(claim.sessionId, claim.toolCallId, findingOf(outcome))
@@ -120,7 +127,7 @@ export function createAttentionActions({
       await database.transactUpdates(sessionId, 'strict', ({ row, claims }) => {
         if (!row?.deleted) return { result: undefined }
         const removeClaims = claims.map((claim) => claim.claimId)
-        return { change: { row: null, removeClaims, removeUpdates: row.incarnation }, result: undefined }
+        return { change: { row: null, removeClaims, removeUpdates: incarnationsOf(row) }, result: undefined }
       })
     },
   }
@@ -132,18 +139,31 @@ export function createAttentionActions({
     return claim
   }
 
+  /** A run that goes on in some tab is nobody else's to reconcile. */
+  async function requireReconcilable({ sessionId, claimId }: ClaimRow): Promise<void> {
+    const now = claimById(await database.read(sessionId), claimId)
+    if (now?.state === 'attention') return
+    if (now?.state === 'running' && (running.has(claimId) || !(await running.isHeld(claimId)))) return
+    throw new RejoinError(
+      'refused',
+      'The claim is not one to reconcile: it is decided, or a tab is still at work on it.',
+    )
+  }
+
   async function releaseOne(claim: ClaimRow, note: string): Promise<void> {
+    await requireReconcilable(claim)
     const seen = await calls.see(claim.sessionId, claim.toolCallId, () => true, CALL_WAIT_MS)
     if (seen === 'complete') {
       throw new RejoinError('refused', 'The messages show that it ran.', { hint: 'Settle the claim instead.' })
     }
     await reconcileCall(claim.sessionId, claim.toolCallId, { kind: 'did-not-run' })
     await giveBack(claim, note)
+    running.drop(claim.claimId)
   }
 
   async function giveBack(claim: ClaimRow, note: string): Promise<void> {
     const { row } = await database.read(claim.sessionId)
-    const delivered = row?.claims[claim.token]?.claimId === claim.claimId
+    const delivered = row && claimView(row.claims, claim.token)?.claimId === claim.claimId
     if (claim.own && !delivered) {
       await database.transact(claim.sessionId, 'strict', (session) => releaseClaim(session, claim.claimId, undefined))
       return

@@ -8,7 +8,7 @@ export type ConnectionState =
   | { readonly state: 'connecting' }
   | { readonly state: 'online' }
   | { readonly state: 'offline'; readonly reason: string }
-  /** The access token was refused; nothing is retried until there is another. */
+  /** The access token was refused; each try asks for it anew. */
   | { readonly state: 'needs-auth'; readonly reason: string }
   /** The server is not the one that this account syncs with; nothing is sent to it. */
   | { readonly state: 'error'; readonly reason: string }
@@ -31,7 +31,7 @@ export function createConnection(initial: ConnectionState): Connection {
     subscribe: value.subscribe,
     set,
     hear(reply) {
-      if (value.get().state === 'error') return reply
+      if (value.get().state === 'error' || (reply.kind === 'unreachable' && reply.cancelled)) return reply
       if (reply.kind === 'unreachable') set({ state: 'offline', reason: reply.reason })
       else if (reply.kind === 'problem' && reply.status === 401) {
         set({ state: 'needs-auth', reason: reply.problem.message })

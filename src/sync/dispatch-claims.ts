@@ -89,8 +89,10 @@ export function createClaimDispatch(context: SyncContext, remote: RemoteChanges)
     if (reply.kind !== 'problem') return 'unreachable'
     const { status, problem, current } = reply
     if (status === 410) await remote.deleted(row.sessionId)
-    else if (problem.code === 'other-incarnation' && current) await remote.receive(row.sessionId, current)
-    else if (!problem.retryable && status !== 401) {
+    else if (problem.code === 'other-incarnation' && current) {
+      // Not awaited: a save may wait for this answer, and its messages can take their time.
+      remote.receive(row.sessionId, current).catch(context.onError)
+    } else if (!problem.retryable && status !== 401) {
       await database.transact(row.sessionId, 'strict', (session) => refuseClaim(session, row.claimId, problem))
     }
     return 'unreachable'

@@ -7,6 +7,9 @@ export interface Documents {
   readonly receive: (sessionId: string, updates: readonly Uint8Array[]) => Promise<void>
   /** Everything that a peer with this state vector lacks. */
   readonly missing: (sessionId: string, stateVector: Uint8Array) => Promise<Uint8Array>
-  /** Which messages the document has, all of them on disk. */
-  readonly messageIds: (sessionId: string) => Promise<ReadonlySet<string>>
+  /**
+   * Which messages the document has, all of them on disk. `undefined`: it cannot tell which there are, because the host
+   * keeps them elsewhere.
+   */
+  readonly messageIds: (sessionId: string) => Promise<ReadonlySet<string> | undefined>
 }

@@ -1,4 +1,4 @@
-import type { SessionRow } from '../core/device-session.ts'
+import type { DeviceSession, SessionRow } from '../core/device-session.ts'
 import { createSessionRow } from '../core/save-snapshot.ts'
 import type { FeedItem } from '../protocol/feed.ts'
 import type { ETag } from '../protocol/identity.ts'
@@ -62,6 +62,9 @@ export function startSyncEngine(context: SyncContext, parts: EngineParts): SyncE
   })
   const stopOnline = environment.lifecycle.on('online', retryNow)
   const stopVisible = environment.lifecycle.on('visible', retryNow)
+  const stopConnection = connection.subscribe(() => {
+    if (connection.get().state === 'offline') retryLater()
+  })
   const stopOffline = environment.lifecycle.on('offline', () => {
     connection.set({ state: 'offline', reason: 'there is no network' })
   })
@@ -72,7 +75,7 @@ export function startSyncEngine(context: SyncContext, parts: EngineParts): SyncE
 
   function stop(): void {
     stopped = true
-    for (const end of [stopIndex, stopOnline, stopVisible, stopOffline]) end()
+    for (const end of [stopIndex, stopOnline, stopVisible, stopOffline, stopConnection]) end()
     for (const timer of [gathering, retrying, polling]) timers.clearTimeout(timer)
   }
 
@@ -154,6 +157,7 @@ export function startSyncEngine(context: SyncContext, parts: EngineParts): SyncE
       retryLater()
       return
     }
+    backOff.reset()
   }
 
   function retryLater(): void {
@@ -176,10 +180,11 @@ export function startSyncEngine(context: SyncContext, parts: EngineParts): SyncE
       const { items, head, more } = reply.body
       for (const item of items) await takeItem(item)
       const next = more ? (items.at(-1)?.seq ?? head) : head
-      if (next !== context.meta().since) await context.updateMeta((meta) => ({ ...meta, since: next }))
+      // Another epoch began with this very answer: its feed is to be read from the start.
+      if (context.meta().since !== since) continue
+      if (next !== since) await context.updateMeta((meta) => ({ ...meta, since: next }))
       if (!more) break
     }
-    backOff.reset()
     await index.settled()
     wakeUnsent()
     work()
@@ -191,7 +196,7 @@ export function startSyncEngine(context: SyncContext, parts: EngineParts): SyncE
       if (row?.incarnation === incarnation) await parts.remote.deleted(sessionId)
       return
     }
-    if (!row) await database.transact(sessionId, 'relaxed', (session) => knowOf(session.row, sessionId, incarnation))
+    if (!row) await database.transact(sessionId, 'relaxed', (session) => knowOf(session, sessionId, incarnation))
     moved(sessionId, etag, UNKNOWN_HEAD)
   }
 
@@ -201,7 +206,10 @@ export function startSyncEngine(context: SyncContext, parts: EngineParts): SyncE
       const { row, deletes } = await database.read(sessionId)
       for (const { incarnation } of deletes) {
         const reply = connection.hear(await client.deleteSession(sessionId, incarnation))
-        if (reply.kind === 'unreachable' || (reply.kind === 'problem' && reply.problem.retryable)) return false
+        // Only an answer that it is gone ends it; a refused access token, above all, does not.
+        if (reply.kind === 'unreachable') return false
+        if (reply.kind === 'problem' && ![404, 409, 410].includes(reply.status))
+          return reply.status !== 401 && !reply.problem.retryable
         await database.transact(sessionId, 'strict', () => ({
           change: { removeDelete: incarnation },
           result: undefined,
@@ -210,10 +218,10 @@ export function startSyncEngine(context: SyncContext, parts: EngineParts): SyncE
       if (!row || row.deleted) return true
       const sent = await parts.updates.push(sessionId)
       if (sent === 'unreachable') return false
-      if (sent === 'refused') return true
       if (!(await parts.claims.dispatch(sessionId))) return false
       if (!(await look(sessionId))) return false
       if (!(await releaseTurn(sessionId))) return false
+      if (sent === 'refused') return true
       const pushed = await parts.snapshots.push(sessionId)
       if (pushed === 'unreachable') return false
       if (pushed === 'again') continue
@@ -276,7 +284,8 @@ function isLevel(row: SessionRow, remote: { etag: ETag | null; head: number }): 
   return row.pulled >= remote.head && (remote.etag ?? undefined) === row.base?.etag
 }
 
-function knowOf(row: SessionRow | undefined, sessionId: string, incarnation: string) {
-  if (row) return { result: undefined }
+/** Deleted here, and the server is still to hear of it: what the feed says is older news. */
+function knowOf({ row, deletes }: DeviceSession, sessionId: string, incarnation: string) {
+  if (row || deletes.length > 0) return { result: undefined }
   return { change: { row: { ...createSessionRow(sessionId, incarnation), confirmed: true } }, result: undefined }
 }

@@ -38,10 +38,11 @@ export function createFirstLoad(
     if (state === 'none' || state === 'error') return
     const absent = absentSince.get(sessionId)
     if (absent !== undefined && !row?.confirmed && environment.now() - absent < ABSENT_MS) return
-    const known = state === 'offline' || state === 'needs-auth' || !environment.lifecycle.online()
-    if (!known && (await ask(sessionId))) return
-    // The feed lists it: there is a history, and answering without it would let the chat start over it.
-    if (row?.confirmed) {
+    // Known not to be reachable: what is here is all there is to start from, and what comes later merges.
+    if (state === 'offline' || state === 'needs-auth' || !environment.lifecycle.online()) return
+    if (await ask(sessionId)) return
+    // The feed lists it and nothing of it is here: answering without it would let the chat start over its history.
+    if (row?.confirmed && row.acked === 0 && row.pulled === 0) {
       throw new RejoinError('not-loaded', 'The session is on the server, which cannot be reached.', {
         hint: 'Try again when there is a connection.',
       })
@@ -60,7 +61,10 @@ export function createFirstLoad(
         if (absent) absentSince.set(sessionId, environment.now())
         return absent
       }
-      return (await Promise.race([remote.receive(sessionId, reply.body), rejectOnAbort(signal)])) !== undefined
+      return (
+        (await Promise.race([remote.receive(sessionId, reply.body, { mayBegin: true }), rejectOnAbort(signal)])) !==
+        undefined
+      )
     } catch (error) {
       if (bound.signal.aborted) return false
       throw error

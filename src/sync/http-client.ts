@@ -33,7 +33,7 @@ export type Reply<T> =
       readonly stateVector?: string
     }
   /** No answer, or one that no Rejoin server gave: nobody knows what happened to the request. */
-  | { readonly kind: 'unreachable'; readonly reason: string }
+  | { readonly kind: 'unreachable'; readonly reason: string; readonly cancelled?: boolean }
 
 export interface HttpClient {
   readonly feed: (since: number, signal?: AbortSignal) => Promise<Reply<FeedAnswer>>
@@ -123,7 +123,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
     const timer = options.timers.setTimeout(() => bound.abort(new Error('timed out')), timeoutMs ?? TIMEOUT_MS)
     const signals = [bound.signal, options.signal, ...(signal ? [signal] : [])]
     try {
-      const token = await readToken(options.token)
+      const token = await withinBound(readToken(options.token), bound.signal)
       const response = await options.fetch(options.serverUrl + path, {
         method,
         headers: {
@@ -141,6 +141,9 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
       const json: unknown = response.status === 204 ? undefined : await response.json()
       return readReply(response.status, json, schema)
     } catch (error) {
+      // Whoever cancels learns nothing about the server.
+      const cancelled = options.signal.aborted || signal?.aborted === true
+      if (cancelled) return { kind: 'unreachable', reason: 'cancelled', cancelled }
       return { kind: 'unreachable', reason: error instanceof Error ? error.message : 'no answer' }
     } finally {
       options.timers.clearTimeout(timer)
@@ -165,6 +168,14 @@ function readReply<T>(status: number, json: unknown, schema: z.ZodMiniType<T>): 
   if (body.success && status < 500) return { kind: 'answer', status, body: body.data }
   // A captive portal or a proxy's error page: whatever it says, the server did not say it.
   return { kind: 'unreachable', reason: `an unexpected answer (status ${status})` }
+}
+
+/** A host's function that never settles must not hold a request for ever. */
+function withinBound<T>(work: Promise<T>, bound: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    bound.addEventListener('abort', () => reject(bound.reason), { once: true })
+    work.then(resolve, reject)
+  })
 }
 
 async function readToken(token: AccessToken): Promise<string | undefined> {

@@ -21,7 +21,7 @@ export function lead(
     for (const stop of stops) stop()
     letGo()
   })
-  ask()
+  if (!options.signal.aborted) ask()
 
   function ask(): void {
     if (asking || options.signal.aborted) return
@@ -38,7 +38,9 @@ export function lead(
         }
       },
       (error: unknown) => {
-        if (!attempt.signal.aborted) options.onError(error)
+        if (attempt.signal.aborted) return
+        asking = undefined
+        options.onError(error)
       },
     )
   }

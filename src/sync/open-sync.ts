@@ -56,11 +56,16 @@ export function openSync(options: SyncOptions): Sync {
 
   connection.subscribe(() => {
     if (sending.get()) signals.tellConnection(connection.get())
+    // What this tab saw alone may be over: the sending tab knows.
+    else if (connection.get().state === 'offline') signals.askRetry()
   })
   signals.onConnection((state) => {
     if (!sending.get()) connection.set(state)
   })
-  signals.onRetry(() => sending.get()?.engine.retryNow())
+  signals.onRetry(() => {
+    sending.get()?.engine.retryNow()
+    signals.tellConnection(connection.get())
+  })
   signal.addEventListener('abort', () => signals.close())
   lead(environment, names.lock('leader'), { start: startSending, signal, onError: options.onError })
 
@@ -95,11 +100,20 @@ export function openSync(options: SyncOptions): Sync {
     const engine = startSyncEngine(context, { remote, claims, updates, snapshots, sockets })
     sending.set({ engine, sockets })
     signals.tellConnection(connection.get())
-    const stopOpen = signals.open.subscribe(() => sockets.follow(signals.open.get()))
-    sockets.follow(signals.open.get())
+    let accepted = false
+    // No socket before this server was heard and accepted: it would be handed the messages of another account (G10).
+    const follow = () => {
+      const { state } = connection.get()
+      accepted = state === 'online' || (accepted && state !== 'error')
+      sockets.follow(accepted ? signals.open.get() : new Set())
+    }
+    const stopOpen = signals.open.subscribe(follow)
+    const stopConnection = connection.subscribe(follow)
+    follow()
     return () => {
       sending.set(undefined)
       stopOpen()
+      stopConnection()
       sockets.close()
       engine.stop()
     }

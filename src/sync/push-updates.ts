@@ -1,4 +1,6 @@
+import { isIncarnation } from '../core/save-snapshot.ts'
 import { base64ToBytes, bytesToBase64 } from '../protocol/base64.ts'
+import type { Problem } from '../protocol/problem.ts'
 import type { RemoteChanges } from './apply-remote.ts'
 import type { LiveSockets } from './live-sockets.ts'
 import type { SyncContext } from './sync-context.ts'
@@ -20,7 +22,9 @@ export function createUpdatePush(context: SyncContext, remote: RemoteChanges, so
     for (;;) {
       const { row } = await database.read(sessionId)
       if (!row || row.deleted) return 'sent'
-      const unsent = await database.updates(sessionId, { afterSeq: row.acked, origin: 'local' })
+      const rows = await database.updates(sessionId, { afterSeq: row.acked, origin: 'local' })
+      // Rows of a session that was deleted under this id are not this one's to send.
+      const unsent = rows.filter(({ incarnation }) => isIncarnation(row, incarnation))
       const last = unsent.at(-1)
       if (!last) return 'sent'
       if (await sockets.mark(sessionId)) {
@@ -54,7 +58,7 @@ export function createUpdatePush(context: SyncContext, remote: RemoteChanges, so
     }
     if (reply.stateVector !== undefined) return fillGap(sessionId, incarnation, reply.stateVector)
     if (reply.problem.retryable || reply.status === 401) return 'unreachable'
-    context.onError(new Error(`The server refused messages of ${sessionId}: ${reply.problem.message}`))
+    await refuse(sessionId, reply.problem)
     return 'refused'
   }
 
@@ -69,7 +73,18 @@ export function createUpdatePush(context: SyncContext, remote: RemoteChanges, so
       await client.postUpdates(sessionId, { incarnation, updates: [bytesToBase64(missing)] }),
     )
     if (reply.kind === 'answer') return (await remote.hear(reply.body)) ? 'stored' : 'unreachable'
-    return reply.kind === 'problem' && !reply.problem.retryable ? 'refused' : 'unreachable'
+    if (reply.kind !== 'problem' || reply.problem.retryable || reply.status === 401) return 'unreachable'
+    await refuse(sessionId, reply.problem)
+    return 'refused'
+  }
+
+  /** Listed for a person (F20): the messages stay here, and the server does not have them. */
+  async function refuse(sessionId: string, problem: Problem): Promise<void> {
+    await database.transact(sessionId, 'strict', ({ row }) =>
+      row && !row.refused
+        ? { change: { row: { ...row, refused: { ...problem, writeId: 'messages' } } }, result: undefined }
+        : { result: undefined },
+    )
   }
 
   async function setAcked(sessionId: string, incarnation: string, seq: number): Promise<void> {

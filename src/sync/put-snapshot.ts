@@ -6,7 +6,7 @@ import type { RemoteChanges } from './apply-remote.ts'
 import type { SyncContext } from './sync-context.ts'
 
 /** A decision whose message is nowhere this long after it was saved belongs to a tab that died, rule R8. */
-const ORPHAN_MS = 30_000
+const ORPHAN_MS = 5 * 60_000
 
 export interface SnapshotPush {
   /** `again`: something moved, look once more. `later`: something else has to come first. */
@@ -74,6 +74,7 @@ export function createSnapshotPush(context: SyncContext, remote: RemoteChanges):
     const conversation = local?.conversation
     if (!conversation || conversation.decisions.length === 0) return true
     const messages = await documents.messageIds(sessionId)
+    if (!messages) return true
     if (conversation.decisions.every(({ messageId }) => messages.has(messageId))) {
       orphanedSince.delete(sessionId)
       return true

@@ -11,7 +11,7 @@ const rows = (tab: Tab) => tab.database.updates('s1')
 const row = async (tab: Tab) => (await tab.database.read('s1')).row
 const put = (tab: Tab, next: SessionRow | null, removeUpdates?: string) =>
   tab.database.transact('s1', 'strict', () => ({
-    change: { row: next, ...(removeUpdates !== undefined && { removeUpdates }) },
+    change: { row: next, ...(removeUpdates !== undefined && { removeUpdates: [removeUpdates] }) },
     result: undefined,
   }))
 

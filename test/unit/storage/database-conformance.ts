@@ -166,7 +166,7 @@ export function testDatabase(name: string, createDevice: () => Promise<DeviceUnd
     await append(tab, [3], 'i2')
     await append(tab, [4], 'i1')
     await tab.transactUpdates('s1', 'strict', () => ({
-      change: { removeUpdates: 'i1' },
+      change: { removeUpdates: ['i1'] },
       append: { incarnation: 'i1', origin: 'local', bytes: [bytes(9)] },
       result: undefined,
     }))
@@ -174,7 +174,7 @@ export function testDatabase(name: string, createDevice: () => Promise<DeviceUnd
       [3, 3],
       [5, 9],
     ])
-    await tab.transact('s1', 'strict', () => ({ change: { removeUpdates: 'i2' }, result: undefined }))
+    await tab.transact('s1', 'strict', () => ({ change: { removeUpdates: ['i2'] }, result: undefined }))
     expect(await contents(tab)).toEqual([[5, 9]])
   })
 
