@@ -37,6 +37,7 @@ export function openLiveSocket(sessionId: string, options: LiveSocketsOptions): 
   /** The server asked for what it lacks and was answered, and it speaks our signals. */
   let live = { answered: false, welcome: false }
   let closed = false
+  let starting = false
   let timer: unknown
 
   start().catch(options.onError)
@@ -46,19 +47,28 @@ export function openLiveSocket(sessionId: string, options: LiveSocketsOptions): 
       if (closed || open?.provider.wsconnected) return
       timers.clearTimeout(timer)
       backOff.reset()
-      connect().catch(options.onError)
+      const attempt = open || starting ? connect() : start()
+      attempt.catch(options.onError)
     },
     close() {
       closed = true
-      timers.clearTimeout(timer)
-      endMarks()
-      open?.end()
-      open = undefined
+      letGo()
     },
   }
 
+  function letGo(): void {
+    timers.clearTimeout(timer)
+    endMarks()
+    open?.end()
+    open = undefined
+    live = { answered: false, welcome: false }
+  }
+
   async function start(): Promise<void> {
-    const document = await documents.open(sessionId)
+    starting = true
+    const document = await documents.open(sessionId).finally(() => {
+      starting = false
+    })
     if (closed) return
     const awareness = new Awareness(document.doc)
     awareness.setLocalState(null)
@@ -78,10 +88,13 @@ export function openLiveSocket(sessionId: string, options: LiveSocketsOptions): 
     const removeOrigin = document.addServerOrigin(provider)
     listen(provider)
     const heartbeat = beat()
+    // Deleted: what lives under this id next has another document, and is joined when the server knows it.
+    document.ended.addEventListener('abort', letGo, { once: true })
     open = {
       provider,
       document,
       end() {
+        document.ended.removeEventListener('abort', letGo)
         heartbeat()
         provider.destroy()
         awareness.destroy()

@@ -55,15 +55,17 @@ export function createUpdateLog({ server, changes, newIncarnation, maxSessionByt
     const { account, device } = caller
     const key = `${account}\0${sessionId}`
     const logAfter = known.get(key)?.head ?? 0
-    const decision = await server.store
-      .decide<Decision | undefined>({ account, sessionId, device, logAfter }, (state) => {
+    let decision: Decision | undefined
+    try {
+      // Awaited as it is: one step more, and a later commit of the same batch would be told before this one.
+      decision = await server.store.decide<Decision | undefined>({ account, sessionId, device, logAfter }, (state) => {
         const log = catchUp(known.get(key), state, logAfter)
         return log ? decide(key, log, state, call, contextOf(server, caller, sessionId)) : { result: undefined }
       })
-      .catch((error: unknown) => {
-        known.delete(key)
-        throw error
-      })
+    } catch (error) {
+      known.delete(key)
+      throw error
+    }
     if (!decision) {
       // What is known does not lead up to where the log stands: once more, with all of it.
       known.delete(key)

@@ -27,6 +27,9 @@ export type StoredSnapshot =
   | { readonly ok: true; readonly change: SessionChange }
   | { readonly ok: false; readonly objection: Objection }
 
+/** Far above what any session counts to, and far below where counting on would leave the safe integers. */
+const MAX_CURSOR = 2 ** 52
+
 /**
  * Stores what was asked, if it may stand on what is stored: definition and cursor (R3), chain (R9), and no decision that
  * nobody claimed (K9). Statuses and tokens that it shows too early or leaves out are kept (R7). The caller has checked
@@ -37,6 +40,9 @@ export function storeSnapshot(state: SessionState, asked: AskedSnapshot, context
   const session = state.session ?? newSession(asked.incarnation)
   if (snapshot.sessionId !== context.sessionId) {
     return refused({ code: 'snapshot-invalid', message: 'The snapshot belongs to another session.' })
+  }
+  if (snapshot.cursor > MAX_CURSOR) {
+    return refused({ code: 'snapshot-invalid', message: `A cursor is at most ${MAX_CURSOR}: claims raise it further.` })
   }
   const mismatch = definitionMismatch(state, asked)
   if (mismatch) return refused(mismatch)
