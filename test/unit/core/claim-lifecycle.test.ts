@@ -291,11 +291,13 @@ describe('on its way', () => {
   })
 
   test('G2 K7 a queued claim that won is started once', () => {
-    const held = session(syncedRow(stored), claimRow({ state: 'won' }))
+    const other = confirmation({ token: 'other', toolCallId: 'app-2' })
+    const two = { ...stored, confirmations: [confirmation(), other] }
+    const held = session(syncedRow(two), claimRow({ state: 'won' }))
     const first = startWonClaim(held, 'c1')
     expect(first.result?.state).toBe('running')
     const after = committed(held, first)
-    expect(after.row?.local).toMatchObject({ cursor: 5, confirmations: [{ status: 'approving' }] })
+    expect(after.row?.local).toMatchObject({ cursor: 5, confirmations: [{ status: 'approving' }, other] })
     expect(startWonClaim(after, 'c1')).toEqual({ result: undefined })
   })
 

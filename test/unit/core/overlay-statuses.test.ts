@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { Confirmation } from '../../../src/contract/session-snapshot.ts'
 import { overlayAsked, overlayStatuses, withStatus } from '../../../src/core/overlay-statuses.ts'
-import { OUTCOMES, statusRank, WANTS } from '../../../src/protocol/claim-status.ts'
+import { isOutcome, OUTCOMES, statusRank, WANTS } from '../../../src/protocol/claim-status.ts'
 import { confirmation, snapshot, view } from './sessions.ts'
 
 const statuses = fc.constantFrom('pending' as const, ...WANTS, ...OUTCOMES)
@@ -44,6 +44,18 @@ test('R7 no unfinished token is left out, no token is invented, and what is aske
         const known = Object.hasOwn(claims, token) ? claims[token]?.status : status
         if (known && statusRank(known) < 2) expect(tokens).toContain(token)
       }
+    }),
+  )
+})
+
+test('R7 a finished token that was left out is gone', () => {
+  fc.assert(
+    fc.property(lists, lists, (asked, confirmations) => {
+      const stored = overlayStatuses(asked, { confirmations, claims: {} }).map(({ token }) => token)
+      const dropped = confirmations.filter(
+        ({ token, status }) => isOutcome(status) && statusOf(asked, token) === undefined,
+      )
+      for (const { token } of dropped) expect(stored).not.toContain(token)
     }),
   )
 })

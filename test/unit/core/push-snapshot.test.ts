@@ -114,7 +114,9 @@ test('R3 a permanent refusal ends the PUT and says why; only the PUT that was re
   const problem = { code: 'too-large', message: 'Too large.', retryable: false, at: 7 }
   const sent = committed(session(dirty), beginPush(session(dirty), context))
   expect(refusePush(sent, 'other', problem)).toEqual({ result: false })
-  const refused = committed(sent, refusePush(sent, 'w1', problem))
+  const refusing = refusePush(sent, 'w1', problem)
+  expect(refusing.result).toBe(true)
+  const refused = committed(sent, refusing)
   expect(refused.row?.sent).toBeUndefined()
   expect(refused.row?.refused).toEqual({ ...problem, writeId: 'w1' })
   expect(refused.row?.dirty).toBe(true)
@@ -123,7 +125,9 @@ test('R3 a permanent refusal ends the PUT and says why; only the PUT that was re
 test('R3 a 412 ends the PUT that it answers and no other', () => {
   const sent = committed(session(dirty), beginPush(session(dirty), context))
   expect(forgetPush(sent, 'other')).toEqual({ result: false })
-  expect(committed(sent, forgetPush(sent, 'w1')).row?.sent).toBeUndefined()
+  const forgetting = forgetPush(sent, 'w1')
+  expect(forgetting.result).toBe(true)
+  expect(committed(sent, forgetting).row?.sent).toBeUndefined()
 })
 
 test('R4 K5 a PUT that was stored is kept while its answer is held back: it is what both sides share', () => {

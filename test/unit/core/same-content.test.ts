@@ -45,6 +45,9 @@ test('a value equals what the wire makes of it, whatever the order of its keys',
 
 test('a list is no object, and a member more is another value', () => {
   expect(deepEqual([], {})).toBe(false)
+  expect(deepEqual({}, [])).toBe(false)
+  expect(deepEqual(['a'], { 0: 'a' })).toBe(false)
+  expect(deepEqual([1, 2], [1])).toBe(false)
   expect(deepEqual({ a: 1 }, { a: 1, b: 2 })).toBe(false)
   expect(deepEqual([1], [1, 2])).toBe(false)
   expect(deepEqual({ a: null }, { b: null })).toBe(false)

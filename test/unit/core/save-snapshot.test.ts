@@ -42,12 +42,27 @@ describe('compare and set', () => {
     const { change, result } = saveSnapshot(session(undefined), request)
     expect(result).toEqual({ kind: 'stored', incarnation: 'fresh' })
     expect(change?.row).toEqual({
-      ...createSessionRow('session-1', 'fresh'),
+      sessionId: 'session-1',
+      incarnation: 'fresh',
+      confirmed: false,
+      left: {},
+      claims: {},
+      acked: 0,
+      pulled: 0,
       local: asked,
       initial: 'idle',
       dirty: true,
       refused: undefined,
     })
+  })
+
+  test('I1 a row that a message makes knows nothing of the server, and has nothing to push', () => {
+    expect(createSessionRow('session-1', 'inc')).toMatchObject({ confirmed: false, dirty: false })
+  })
+
+  test('R1 a cursor of 0 is a cursor', () => {
+    const first = session(row({ local: snapshot({ cursor: 0 }) }))
+    expect(saveSnapshot(first, saveRequest(snapshot({ cursor: 1 }))).result.kind).toBe('stored')
   })
 
   test('I1 a first save finds the row that a first message made', () => {
@@ -184,7 +199,10 @@ describe('statuses', () => {
   })
 
   test('K9 records of the past come in with a claim each, told to the server before the snapshot', () => {
-    const past = ['a', 'b'].map((token) => confirmation({ token, toolCallId: token, status: 'approved' }))
+    const past = [
+      confirmation({ token: 'a', toolCallId: 'a', status: 'approved' }),
+      confirmation({ token: 'b', toolCallId: 'b', status: 'expired' }),
+    ]
     const asked = snapshot({
       confirmations: [...past, confirmation({ token: 'c', toolCallId: 'c', status: 'rejected' })],
     })
@@ -195,12 +213,13 @@ describe('statuses', () => {
     expect(change?.putClaims?.[0]).toMatchObject({
       token: 'a',
       claimId: 'fresh.0',
+      want: 'approving',
       own: true,
       state: 'settled',
       outcome: 'approved',
       told: false,
     })
-    expect(change?.putClaims?.[1]?.claimId).toBe('fresh.1')
+    expect(change?.putClaims?.[1]).toMatchObject({ claimId: 'fresh.1', want: 'expiring', outcome: 'expired' })
   })
 
   test('K9 a token that the server spoke of is no record of the past', () => {
@@ -243,7 +262,7 @@ describe('claims', () => {
     const { change, result } = saveSnapshot(synced, saveRequest(shows('approving'), { route }))
     expect(result).toMatchObject({
       kind: 'ask',
-      claim: { claimId: 'c9', state: 'sent', own: false, expectedCursor: 4 },
+      claim: { claimId: 'c9', state: 'sent', own: false, told: false, expectedCursor: 4 },
     })
     expect(change?.row).toBeUndefined()
     expect(change?.putClaims?.[0]?.confirmation.status).toBe('pending')
@@ -375,6 +394,21 @@ describe('settlements', () => {
     expect(settle(session(syncedRow({ ...approving, cursor: 7 }), other))).toEqual({ result: { kind: 'conflict' } })
   })
 
+  test('R1 a stale click settles nothing, whatever was given up here', () => {
+    const held = session(syncedRow({ ...stored, cursor: 7 }), claimRow({ state: 'released' }))
+    expect(saveSnapshot(held, saveRequest(shows('approving'), { route }))).toEqual({ result: { kind: 'conflict' } })
+  })
+
+  test('K8 of a token with several records, the outcome is that of the permission which is held', () => {
+    const other = claimRow({ claimId: 'x', token: 'x', state: 'released' })
+    const records = [claimRow({ claimId: 'c0', state: 'lost' }), claimRow({ claimId: 'c1', state: 'taken-over' })]
+    const given = session(syncedRow({ ...stored, cursor: 7 }), other, ...records)
+    expect(settle(given).result).toMatchObject({ kind: 'recorded', claim: { claimId: 'c1' } })
+    const again = claimRow({ claimId: 'c2', state: 'running', attempt: 1 })
+    const held = session(syncedRow({ ...approving, cursor: 7 }), other, ...records, again)
+    expect(settle(held).result).toMatchObject({ kind: 'recorded', claim: { claimId: 'c2' } })
+  })
+
   test('K8 the late outcome of an attempt that was given up is kept for the server', () => {
     const again = session(syncedRow({ ...stored, cursor: 7 }), claimRow({ state: 'taken-over' }))
     const { change, result } = settle(again)
@@ -407,6 +441,11 @@ describe('turns', () => {
     const { change, result } = saveSnapshot(synced, saveRequest(shows('pending', turn), { lease: { granted: false } }))
     expect(result).toEqual({ kind: 'conflict' })
     expect(change?.row?.local).toEqual({ ...stored, cursor: 5 })
+  })
+
+  test('T1 denied to a session that has no snapshot yet, the save is false', () => {
+    const request = saveRequest(snapshot(turn), { expectedCursor: undefined, lease: { granted: false } })
+    expect(saveSnapshot(session(row()), request)).toEqual({ result: { kind: 'conflict' } })
   })
 
   test('T1 a turn that is stored already, and its end, ask for nothing', () => {
