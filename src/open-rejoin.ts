@@ -1,8 +1,9 @@
 import { browserEnvironment } from './browser-environment.ts'
 import type { ChatMemory } from './contract/chat-memory.ts'
-import type { ClaimHandler, LiveSessionStorage } from './contract/live-session-storage.ts'
-import { withdrawClaim } from './core/claim-lifecycle.ts'
-import type { MetaRow } from './core/device-session.ts'
+import type { ClaimHandler, LiveClaims, LiveSessionStorage } from './contract/live-session-storage.ts'
+import { raiseAttention, withdrawClaim } from './core/claim-lifecycle.ts'
+import { liveClaim } from './core/claim-rows.ts'
+import type { ClaimRow, MetaRow } from './core/device-session.ts'
 import type { Environment } from './core/environment.ts'
 import { createObservableValue, type Observable } from './core/observable-value.ts'
 import { isRejoinError, RejoinError } from './errors.ts'
@@ -13,9 +14,10 @@ import { createToolCalls } from './messages/tool-calls.ts'
 import type { ClaimAuthority } from './storage/claim-authority.ts'
 import { createClaimBook } from './storage/claim-book.ts'
 import { runWonClaims } from './storage/claim-runner.ts'
+import type { Database } from './storage/database.ts'
 import { namesOf } from './storage/names.ts'
 import { openDatabase } from './storage/open-database.ts'
-import { createRunningClaims } from './storage/running-claims.ts'
+import { createRunningClaims, type RunningClaims } from './storage/running-claims.ts'
 import { createSessionIndex, type LiveSessionIndex, type SessionIndex } from './storage/session-index.ts'
 import { createSessionStorage } from './storage/session-storage.ts'
 import { type AttentionActions, type AttentionItem, attentionItems, createAttentionActions } from './sync/attention.ts'
@@ -28,6 +30,7 @@ import { createStatus, type RejoinStatus } from './sync/status.ts'
 
 /** So many sessions keep a live socket per tab: the ones used last. */
 const MAX_OPEN_SESSIONS = 8
+const MAX_LABEL_LENGTH = 128
 
 export interface OpenRejoinOptions {
   /** The workspace that the data belongs to, 1 to 256 characters; a server that answers for another is refused. */
@@ -92,7 +95,11 @@ export async function openRejoin(options: OpenRejoinOptions): Promise<Rejoin> {
   const database = await openDatabase({
     environment,
     names,
-    identity: { account: options.account, realm: options.realm ?? 'default', label: options.label ?? 'This device' },
+    identity: {
+      account: options.account,
+      realm: options.realm ?? 'default',
+      label: shownLabel(options.label ?? 'This device'),
+    },
     signal,
     onProblem: (problem) => degraded.set(problem?.message),
     onCorrupt: (row) => onError(new RejoinError('storage-corrupt', `A row of ${row.store} cannot be read.`)),
@@ -111,8 +118,8 @@ export async function openRejoin(options: OpenRejoinOptions): Promise<Rejoin> {
       }, onError)
     }
   })
-  if (options.label !== undefined && options.label !== meta.label) {
-    const { label } = options
+  const label = options.label === undefined ? meta.label : shownLabel(options.label)
+  if (label !== meta.label) {
     await updateMeta((before) => ({ ...before, label }))
   }
   const now = () => environment.now() + meta.clockOffsetMs
@@ -160,9 +167,7 @@ export async function openRejoin(options: OpenRejoinOptions): Promise<Rejoin> {
       await reconcileToolCall(messageStore.memory(sessionId), toolCallId, finding, environment)
     },
   })
-  const release = (sessionId: string, token: string, reason: string) =>
-    releaseRunning(index, attention, sessionId, token, reason)
-  const book = createClaimBook(index, release, signal)
+  const book = createClaimBook(index, giveBackRunning({ database, index, running, attention, now }), signal)
   runWonClaims({
     database,
     index,
@@ -223,19 +228,50 @@ export async function openRejoin(options: OpenRejoinOptions): Promise<Rejoin> {
   }
 }
 
-async function releaseRunning(
-  index: LiveSessionIndex,
-  attention: AttentionActions,
-  sessionId: string,
-  token: string,
-  reason: string,
-): Promise<void> {
-  await index.settled()
-  const claims = index.get().get(sessionId)?.claims ?? []
-  const held = claims.find(
-    (claim) => claim.token === token && (claim.state === 'running' || claim.state === 'attention'),
-  )
-  if (held) await attention.release(held.claimId, reason)
+/** At most 128 characters, and no half of a pair: a request could not carry it. */
+function shownLabel(label: string): string {
+  return label
+    .slice(0, MAX_LABEL_LENGTH)
+    .replace(/[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\uDC00-\uDFFF]/g, '')
+}
+
+/** What a session says of a run of this page that did not end as it should. */
+function giveBackRunning({
+  database,
+  index,
+  running,
+  attention,
+  now,
+}: {
+  readonly database: Database
+  readonly index: LiveSessionIndex
+  readonly running: RunningClaims
+  readonly attention: AttentionActions
+  readonly now: () => number
+}): Pick<Required<LiveClaims>, 'release' | 'interrupt'> {
+  async function find(sessionId: string, token: string): Promise<ClaimRow | undefined> {
+    await index.settled()
+    const live = index.get().get(sessionId)
+    return live && liveClaim(live, token)
+  }
+
+  async function interrupt(sessionId: string, token: string, reason: string): Promise<void> {
+    const claim = await find(sessionId, token)
+    if (!claim || !running.has(claim.claimId)) return
+    const problem = { code: 'interrupted', message: reason, retryable: false, at: now() }
+    await database.transact(sessionId, 'strict', (session) => raiseAttention(session, claim.claimId, problem))
+    running.drop(claim.claimId)
+  }
+
+  return {
+    interrupt,
+    async release(sessionId, token, reason) {
+      const claim = await find(sessionId, token)
+      if (!claim || !running.has(claim.claimId)) return
+      // Without the server it cannot be given back: then a person finds it listed.
+      await attention.release(claim.claimId, reason).catch(() => interrupt(sessionId, token, reason))
+    },
+  }
 }
 
 /** Remembers which sessions this tab used last, and tells when that changes. */

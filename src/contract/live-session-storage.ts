@@ -35,6 +35,11 @@ export interface LiveClaims {
    * waiting. The claim is given back and the confirmation becomes pending again, in a further attempt.
    */
   readonly release?: (sessionId: string, token: string, reason: string) => void | Promise<void>
+  /**
+   * Says that a run which this page's `save` had answered `true` broke off, and nobody knows what it did. The claim is
+   * listed for a person, in every tab.
+   */
+  readonly interrupt?: (sessionId: string, token: string, reason: string) => void | Promise<void>
 }
 
 /**

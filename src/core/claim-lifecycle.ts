@@ -1,9 +1,10 @@
 import type { ConfirmationStatus, Snapshot } from '../contract/session-snapshot.ts'
 import type { Outcome } from '../protocol/claim-status.ts'
+import type { Epoch } from '../protocol/identity.ts'
 import type { Problem } from '../protocol/problem.ts'
 import type { ClaimAnswer } from '../protocol/put-claim.ts'
 import { claimView, laterStatus, mergeClaimViews } from './claim-order.ts'
-import { claimById, deviceAttempt } from './claim-rows.ts'
+import { claimById, deviceAttempt, isLive } from './claim-rows.ts'
 import { initialState } from './conversation-chain.ts'
 import type { Base, ClaimRow, Decided, DeviceSession, SessionRow } from './device-session.ts'
 import { addLeft, hasLeft } from './left-tokens.ts'
@@ -69,13 +70,23 @@ export function acceptClaimAnswer(
   }
 }
 
-/** A dispatch of a queued claim starts: from here on it is possibly dispatched and may only be answered, rule K3. */
-export function sendClaim(session: DeviceSession, claimId: string): Decided<ClaimRow | undefined> {
+/**
+ * A dispatch of a claim starts: from here on a queued one is possibly dispatched and may only be answered, rule K3, and
+ * the token of an own decision has left this device, rule K1. `epoch`: the one that is known.
+ */
+export function sendClaim(session: DeviceSession, claimId: string, epoch?: Epoch): Decided<ClaimRow | undefined> {
   const claim = claimById(session, claimId)
-  if (claim?.own || claim?.state === 'sent') return { result: claim }
+  if (claim?.own) return sendOwn(session, claim, epoch)
+  if (claim?.state === 'sent') return { result: claim }
   if (claim?.state !== 'waiting') return { result: undefined }
   const sent: ClaimRow = { ...claim, state: 'sent' }
   return { change: { putClaims: [sent] }, result: sent }
+}
+
+function sendOwn({ row }: DeviceSession, claim: ClaimRow, epoch: Epoch | undefined): Decided<ClaimRow | undefined> {
+  if (!isLive(claim) && claim.state !== 'settled') return { result: undefined }
+  if (!row || epoch === undefined || hasLeft(row.left, claim.token)) return { result: claim }
+  return { change: { row: { ...row, left: addLeft(row.left, [claim.confirmation], epoch) } }, result: claim }
 }
 
 /** The server cannot take the claim at all, whoever is first: it is listed with the reason, and may be clicked again. */

@@ -78,6 +78,13 @@ export function createLineages(life: () => Life, origins: Origins, homes: Homes)
         else seen = true
       }
       if (seen) {
+        // A chat whose own objects have all changed still shows the fed ones that its last save named.
+        const shown = new Set(list)
+        const identical = ({ base }: Lineage) => base.filter((message) => shown.has(message)).length
+        const [savedLast] = [anonymous, ...handedOut, fed]
+          .filter((lineage): lineage is Lineage => lineage?.life === life() && identical(lineage) > 0)
+          .sort((a, b) => identical(b) - identical(a))
+        if (savedLast) return savedLast
         fed = alive(fed) ?? { life: life(), base: [] }
         return fed
       }

@@ -120,8 +120,9 @@ export function createSessionConfirmations(options: SessionConfirmationsOptions)
     },
     async giveBack({ token }, why) {
       if (!storage) return ledger.change((draft) => moved(draft, token, 'pending'))
-      // A failed run may have had its effect: its record stays where it is, for somebody to look at.
       if (why === 'nothing-to-run') await claims?.release?.(sessionId, token, 'the chat had no such call waiting')
+      // A failed run may have had its effect: its record stays where it is, for somebody to look at.
+      else await claims?.interrupt?.(sessionId, token, 'the run failed')
     },
     proposals: new Map(),
     operations: new Map(),

@@ -15,7 +15,7 @@ export interface ClaimBook extends LiveClaims {
 /** The unfinished claims of all sessions, and who may run them here. */
 export function createClaimBook(
   index: LiveSessionIndex,
-  release: (sessionId: string, token: string, reason: string) => Promise<void>,
+  giveBack: Pick<Required<LiveClaims>, 'release' | 'interrupt'>,
   signal: AbortSignal,
 ): ClaimBook {
   const queue = createObservableValue<readonly QueuedClaim[]>([])
@@ -26,7 +26,7 @@ export function createClaimBook(
   return {
     get: queue.get,
     subscribe: queue.subscribe,
-    release,
+    ...giveBack,
     run: (sessionId, handler) => register({ sessionId, handler }),
     runAny: (handler) => register({ handler }),
     onHandlers: handlers.subscribe,

@@ -1,14 +1,17 @@
 import type { Decision } from '../contract/session-snapshot.ts'
-import { releaseClaim, settleClaim } from '../core/claim-lifecycle.ts'
+import { acceptClaimAnswer, releaseClaim, settleClaim } from '../core/claim-lifecycle.ts'
 import { claimView } from '../core/claim-order.ts'
 import { claimById } from '../core/claim-rows.ts'
 import type { ClaimRow } from '../core/device-session.ts'
+import { hasLeft } from '../core/left-tokens.ts'
 import { incarnationsOf } from '../core/save-snapshot.ts'
 import type { ToolCalls } from '../core/tool-calls.ts'
 import { RejoinError } from '../errors.ts'
 import type { ToolCallFinding } from '../messages/reconcile-tool-call.ts'
 import { type Outcome, outcomeOf, type Want } from '../protocol/claim-status.ts'
+import { MAX_NOTE_LENGTH } from '../protocol/limits.ts'
 import type { Problem } from '../protocol/problem.ts'
+import type { ClaimAnswer } from '../protocol/put-claim.ts'
 import type { ClaimAuthority } from '../storage/claim-authority.ts'
 import type { Database } from '../storage/database.ts'
 import type { RunningClaims } from '../storage/running-claims.ts'
@@ -111,7 +114,7 @@ export function createAttentionActions({
       await database.transact(claim.sessionId, 'strict', (session) => settleClaim(session, claimId, outcome))
     },
     async release(claimId, note = 'A person said that nothing ran.') {
-      await releaseOne(await find(claimId), note)
+      await releaseOne(await find(claimId), note.slice(0, MAX_NOTE_LENGTH))
     },
     async retry(sessionId) {
       await database.transact(sessionId, 'strict', ({ row }) =>
@@ -162,19 +165,29 @@ export function createAttentionActions({
   }
 
   async function giveBack(claim: ClaimRow, note: string): Promise<void> {
-    const { row } = await database.read(claim.sessionId)
-    const delivered = row && claimView(row.claims, claim.token)?.claimId === claim.claimId
-    if (claim.own && !delivered) {
-      await database.transact(claim.sessionId, 'strict', (session) => releaseClaim(session, claim.claimId, undefined))
+    const { sessionId, claimId, token } = claim
+    const { row } = await database.read(sessionId)
+    const local = claim.own && row !== undefined && !hasLeft(row.left, token)
+    if (local && (await database.transact(sessionId, 'strict', (each) => releaseClaim(each, claimId, undefined))))
       return
+    // The server has heard of the token: it hears of this device's own decision before that is given back.
+    if (claim.own && row && claimView(row.claims, token)?.claimId !== claimId) {
+      const heard = await requireAnswer(authority.claim(claim))
+      await database.transact(sessionId, 'strict', (each) => acceptClaimAnswer(each, claimId, heard, undefined))
     }
-    const answer = await authority.release(claim, note)
-    if (answer === 'unreachable') {
-      throw new RejoinError('claim-queued', 'The server gave this permission and has to be told first.', {
-        hint: 'Try again when there is a connection.',
-      })
+    const answer = await requireAnswer(authority.release(claim, note))
+    if (answer.result !== 'recorded') {
+      throw new RejoinError('refused', answer.problem?.message ?? 'The server gives this permission to somebody else.')
     }
   }
+}
+
+async function requireAnswer(asked: Promise<ClaimAnswer | 'unreachable'>): Promise<ClaimAnswer> {
+  const answer = await asked
+  if (answer !== 'unreachable') return answer
+  throw new RejoinError('claim-queued', 'The server gave this permission and has to be told first.', {
+    hint: 'Try again when there is a connection.',
+  })
 }
 
 function findingOf(outcome: Outcome): ToolCallFinding {

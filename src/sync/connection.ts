@@ -35,7 +35,7 @@ export function createConnection(initial: ConnectionState): Connection {
       if (reply.kind === 'unreachable') set({ state: 'offline', reason: reply.reason })
       else if (reply.kind === 'problem' && reply.status === 401) {
         set({ state: 'needs-auth', reason: reply.problem.message })
-      } else set({ state: 'online' })
+      } else if (reply.kind === 'answer' || reply.status < 429) set({ state: 'online' })
       return reply
     },
   }

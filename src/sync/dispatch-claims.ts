@@ -1,6 +1,7 @@
 import { acceptClaimAnswer, markTold, refuseClaim, releaseClaim, sendClaim } from '../core/claim-lifecycle.ts'
 import { isUndelivered } from '../core/claim-rows.ts'
 import type { ClaimRow, DeviceSession } from '../core/device-session.ts'
+import { leftIn } from '../core/left-tokens.ts'
 import type { ClaimAnswer, PutClaim } from '../protocol/put-claim.ts'
 import type { RemoteChanges } from './apply-remote.ts'
 import type { SyncContext } from './sync-context.ts'
@@ -38,7 +39,9 @@ export function createClaimDispatch(context: SyncContext, remote: RemoteChanges)
     const { sessionId, claimId } = claim
     // A save that waits for this answer holds the lock: the answer is its to take.
     if (claim.state === 'sent' && (await running.isHeld(claimId))) return true
-    const sent = await database.transact(sessionId, 'strict', (session) => sendClaim(session, claimId))
+    const sent = await database.transact(sessionId, 'strict', (session) =>
+      sendClaim(session, claimId, context.meta().epoch),
+    )
     if (!sent) return true
     const answer = await ask(sent)
     if (answer === 'unreachable') return false
@@ -55,7 +58,8 @@ export function createClaimDispatch(context: SyncContext, remote: RemoteChanges)
       claimId: row.claimId,
       want: row.want,
       confirmation: row.confirmation,
-      leftIn: session?.left[row.token] ?? null,
+      // Of its own decision this device says that nobody else could hold it.
+      leftIn: row.own || !session ? null : (leftIn(session.left, row.token) ?? null),
     }
     return put(row, body, signal)
   }

@@ -47,6 +47,8 @@ export function startSyncEngine(context: SyncContext, parts: EngineParts): SyncE
   const { timers } = environment
   const backOff = createBackOff(environment.random)
   const waiting = new Set<string>()
+  /** How far the feed was read by this tab. */
+  let reached: number | undefined
   const remoteState = new Map<string, { etag: ETag | null; head: number }>()
   let stopped = false
   let gathering: unknown
@@ -95,7 +97,7 @@ export function startSyncEngine(context: SyncContext, parts: EngineParts): SyncE
   }
 
   function retryNow(): void {
-    if (stopped || connection.get().state === 'error') return
+    if (stopped) return
     timers.clearTimeout(retrying)
     retrying = undefined
     parts.sockets.retryNow()
@@ -157,7 +159,15 @@ export function startSyncEngine(context: SyncContext, parts: EngineParts): SyncE
       retryLater()
       return
     }
+    await keepReached()
     backOff.reset()
+  }
+
+  /** The feed's position is stored when all that it named was looked at: a tab that dies before forgets nothing. */
+  async function keepReached(): Promise<void> {
+    if (reached === undefined || remoteState.size > 0 || context.meta().since === reached) return
+    const since = reached
+    await context.updateMeta((meta) => ({ ...meta, since }))
   }
 
   function retryLater(): void {
@@ -170,21 +180,32 @@ export function startSyncEngine(context: SyncContext, parts: EngineParts): SyncE
 
   /** The feed comes first after a pause: deletions are applied before anything is sent (G8). */
   async function lookAtFeed(): Promise<void> {
-    if (connection.get().state !== 'online') connection.set({ state: 'connecting' })
+    // In `error` only the feed is asked: nothing is sent before the answer is the right server's.
+    const { state } = connection.get()
+    if (state !== 'online' && state !== 'error') connection.set({ state: 'connecting' })
     for (;;) {
-      const since = context.meta().since
+      const { epoch } = context.meta()
+      const since = reached ?? context.meta().since
       const reply = connection.hear(await client.feed(since, context.signal))
       if (stopped) return
+      if (reply.kind === 'problem' && reply.status !== 401) {
+        connection.set({ state: 'offline', reason: reply.problem.message })
+      }
       if (reply.kind !== 'answer') return retryLater()
       if (!(await parts.remote.hear(reply.body))) return
+      connection.set({ state: 'online' })
       const { items, head, more } = reply.body
       for (const item of items) await takeItem(item)
       const next = more ? (items.at(-1)?.seq ?? head) : head
       // Another epoch began with this very answer: its feed is to be read from the start.
-      if (context.meta().since !== since) continue
-      if (next !== since) await context.updateMeta((meta) => ({ ...meta, since: next }))
+      if (epoch !== undefined && context.meta().epoch !== epoch) {
+        reached = undefined
+        continue
+      }
+      reached = next
       if (!more) break
     }
+    await keepReached()
     await index.settled()
     wakeUnsent()
     work()
@@ -244,9 +265,10 @@ export function startSyncEngine(context: SyncContext, parts: EngineParts): SyncE
     const reply = connection.hear(await client.getSession(sessionId, context.signal))
     if (reply.kind === 'unreachable') return false
     if (reply.kind === 'problem') {
+      if (reply.problem.retryable || reply.status === 401) return false
       if (reply.status === 410) await parts.remote.deleted(sessionId)
       remoteState.delete(sessionId)
-      return reply.status !== 401
+      return true
     }
     const applied = await parts.remote.receive(sessionId, reply.body)
     if (applied && remoteState.get(sessionId) === remote) remoteState.delete(sessionId)

@@ -158,13 +158,14 @@ export function openLiveSocket(sessionId: string, options: LiveSocketsOptions): 
     switch (signal.kind) {
       case 'welcome':
         live.welcome = true
-        backOff.reset()
         options.onWelcome(sessionId, signal.epoch, signal.time)
         break
       case 'changed':
         stored(signal.head, signal.etag).catch(options.onError)
         break
       case 'marked':
+        // Only now it did its work: a room that is closed at every welcome is not to be stormed.
+        backOff.reset()
         marks.get(signal.n)?.(true)
         marks.delete(signal.n)
         break

@@ -14,8 +14,8 @@ export interface TestDevice {
   /** Cuts the network: requests fail, sockets end, the platform says so. */
   readonly goOffline: () => void
   readonly goOnline: () => void
-  /** Requests reach the server, their answers never come back. */
-  readonly loseReplies: (lose: boolean) => void
+  /** Requests whose address has this in it reach the server, their answers never come back. */
+  readonly loseReplies: (part: string | undefined) => void
   readonly errors: unknown[]
   /** Closes every tab. */
   readonly close: () => Promise<void>
@@ -30,7 +30,7 @@ export function createTestDevice(label: string, serverUrl: string | undefined): 
   const tabs: Rejoin[] = []
   const errors: unknown[] = []
   let online = true
-  let losing = false
+  let losing: string | undefined
   let ids = 0
 
   class SwitchedSocket extends WebSocket {
@@ -48,7 +48,7 @@ export function createTestDevice(label: string, serverUrl: string | undefined): 
     async fetch(input, init) {
       if (!online) throw new TypeError('no network')
       const response = await fetch(input, init)
-      if (losing) throw new TypeError('the reply was lost')
+      if (losing && String(input).includes(losing)) throw new TypeError('the reply was lost')
       return response
     },
     WebSocket: SwitchedSocket as unknown as typeof globalThis.WebSocket,
@@ -100,8 +100,8 @@ export function createTestDevice(label: string, serverUrl: string | undefined): 
       online = true
       happen('online')
     },
-    loseReplies(lose) {
-      losing = lose
+    loseReplies(part) {
+      losing = part
     },
     async close() {
       await Promise.all(tabs.map((tab) => tab.close()))

@@ -174,12 +174,12 @@ test('F2 a lost answer to a claim: the device that won learns it, and the refund
   const chatA = await chatOn(a, 'laptop')
   const record = await chatA.confirmation.propose({ name: 'refund', input: { euros: 25 } })
   await synced(a)
-  laptop.loseReplies(true)
+  laptop.loseReplies('/claims/')
   await expect(chatA.confirmation.approve(record.token, SESSION)).rejects.toMatchObject({ code: 'claim-queued' })
   const b = await phone.open()
   const chatB = await chatOn(b, 'phone')
   await expect(chatB.confirmation.approve(record.token, SESSION)).resolves.toMatchObject({ status: 'approving' })
-  laptop.loseReplies(false)
+  laptop.loseReplies(undefined)
   laptop.goOnline()
   await eventually(() => expect(refunds).toEqual(['laptop']))
   await eventually(() => expect(chatB.session.getConfirmations()).toMatchObject([{ status: 'approved' }]))
@@ -190,11 +190,11 @@ test('R4 a snapshot whose answer was lost does not conflict with the next save o
   const chatA = await chatOn(a, 'laptop')
   await say(chatA, '/start')
   await synced(a)
-  laptop.loseReplies(true)
+  laptop.loseReplies('/v1/')
   await say(chatA, '/stop')
   await eventually(() => expect(a.status.get().state).toBe('offline'))
   await say(chatA, '/start')
-  laptop.loseReplies(false)
+  laptop.loseReplies(undefined)
   laptop.goOnline()
   await synced(a)
   expect(a.attention.get()).toEqual([])
@@ -315,4 +315,25 @@ test('F6 F7 a decision that reaches the server after its time is refused as expi
   await eventually(() => expect(chatA.session.getConfirmations()).toMatchObject([{ status: 'expired' }]))
   expect(refunds).toEqual([])
   expect(a.claims.get()).toMatchObject([{ state: 'expired' }])
+})
+
+test('K8 a run that fails is listed for a person at once, in the tab that ran it', async () => {
+  const a = await laptop.open()
+  const chatA = await chatOn(a, 'laptop')
+  const record = await chatA.confirmation.propose({ name: 'refund', input: { euros: 25 } })
+  const failing = chatA.session.createConfirmation({
+    chat: {
+      ...chatA.controller,
+      getState: chatA.controller.getState,
+      approve: () => Promise.reject(new Error('the line broke')),
+    },
+  })
+  await expect(failing.approve(record.token, SESSION)).rejects.toThrow('the line broke')
+  await eventually(() => expect(a.attention.get()).toMatchObject([{ kind: 'claim', token: record.token }]))
+  const [item] = a.attention.get()
+  if (item?.kind !== 'claim') throw new Error('No claim is listed.')
+  await a.attention.release(item.claimId)
+  await eventually(() => expect(chatA.session.getConfirmations()).toMatchObject([{ status: 'pending' }]))
+  await chatA.confirmation.approve(record.token, SESSION)
+  expect(refunds).toEqual(['laptop'])
 })
