@@ -262,6 +262,20 @@ describe('on its way', () => {
     }
   })
 
+  test('K1 the token of an own decision has left when it is sent, answer or not', () => {
+    const own = session({ ...syncedRow(stored), left: {} }, claimRow({ own: true, state: 'running' }))
+    const first = sendClaim(own, 'c1', EPOCH)
+    expect(first.result).toEqual(own.claims[0])
+    const after = committed(own, first)
+    expect(after).toEqual({ ...own, row: { ...own.row, left: { 'confirm-1': EPOCH } } })
+    expect(sendClaim(after, 'c1', '2000-b')).toEqual({ result: own.claims[0] })
+  })
+
+  test.each(['released', 'taken-over', 'lost'] as const)('K8 an own decision that is %s is not sent', (state) => {
+    const own = session(syncedRow(stored), claimRow({ own: true, state }))
+    expect(sendClaim(own, 'c1', EPOCH)).toEqual({ result: undefined })
+  })
+
   test.each(but('waiting', 'sent'))('K3 nothing is sent from %s', (state) => {
     expect(sendClaim(session(row(), claimRow({ state })), 'c1')).toEqual({ result: undefined })
   })

@@ -6,9 +6,9 @@ import { type Core, realCore } from './world.ts'
 export const brokenCores: Readonly<Record<string, Core>> = {
   'a claim is asked again under another id': {
     ...realCore,
-    sendClaim(session, claimId) {
+    sendClaim(session, claimId, epoch) {
       const again = session.claims.find((claim) => claim.claimId === claimId && claim.state === 'sent')
-      if (!again) return realCore.sendClaim(session, claimId)
+      if (!again) return realCore.sendClaim(session, claimId, epoch)
       const renamed = { ...again, claimId: `${claimId}.again` }
       return { change: { removeClaims: [claimId], putClaims: [renamed] }, result: renamed }
     },

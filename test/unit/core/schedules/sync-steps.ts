@@ -253,7 +253,7 @@ export function dispatch(world: World, device: Device): void {
   if (creates && (row?.acked ?? 0) < device.written.length) return
   const locked = device.tabs.some((tab) => tab?.waiting === claim.claimId)
   if (locked && world.random.chance(0.7)) return
-  const sent = commit(device, world.core.sendClaim(session, claim.claimId))
+  const sent = commit(device, world.core.sendClaim(session, claim.claimId, EPOCH))
   if (!sent) return
   request(
     world,
