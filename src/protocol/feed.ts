@@ -14,6 +14,7 @@ export const FeedAnswerSchema = z.object({
       incarnation: IncarnationSchema,
       seq: Position,
       etag: z.nullable(ETagSchema),
+      head: Position,
       deleted: z.boolean(),
     }),
   ),
@@ -24,6 +25,8 @@ export interface FeedItem {
   readonly incarnation: Incarnation
   readonly seq: number
   readonly etag: ETag | null
+  /** The position of the session's update log. */
+  readonly head: number
   readonly deleted: boolean
 }
 

@@ -13,8 +13,6 @@ import type { SyncContext } from './sync-context.ts'
 
 /** A lost hint is healed by a look at the feed this often. */
 const POLL_MS = 20_000
-/** The feed does not say how many updates there are: the session itself is asked. */
-const UNKNOWN_HEAD = Number.POSITIVE_INFINITY
 /** Changes of one session within this time are sent together. */
 const GATHER_MS = 20
 
@@ -211,14 +209,16 @@ export function startSyncEngine(context: SyncContext, parts: EngineParts): SyncE
     work()
   }
 
-  async function takeItem({ sessionId, incarnation, etag, deleted }: FeedItem): Promise<void> {
+  async function takeItem({ sessionId, incarnation, etag, head, deleted }: FeedItem): Promise<void> {
     const { row } = await database.read(sessionId)
     if (deleted) {
       if (row?.incarnation === incarnation) await parts.remote.deleted(sessionId)
       return
     }
     if (!row) await database.transact(sessionId, 'relaxed', (session) => knowOf(session, sessionId, incarnation))
-    moved(sessionId, etag, UNKNOWN_HEAD)
+    // Where this device stands level already, as after its own writes, there is nothing to ask for.
+    if (row && isLevel(row, { etag, head })) return
+    moved(sessionId, etag, head)
   }
 
   /** False: the server is out of reach, try again later. */

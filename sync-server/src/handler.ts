@@ -103,15 +103,19 @@ export function createHandler({ server, changes, log }: HandlerOptions): Handler
   }
 
   async function feed(caller: Caller, since: number): Promise<Reply<FeedAnswer>> {
-    const { head, floor, entries, more } = await store.feed(caller.account, since, FEED_PAGE_ITEMS)
-    const items = entries.map(({ sessionId, incarnation, seq, cursor, writeId, deleted }) => ({
+    const page = await store.feed(caller.account, since, FEED_PAGE_ITEMS)
+    const items = page.entries.map(({ sessionId, incarnation, seq, cursor, writeId, head, deleted }) => ({
       sessionId,
       incarnation,
       seq,
       etag: etagOf({ incarnation, cursor, writeId }, store.epoch),
+      head,
       deleted,
     }))
-    return { status: 200, body: { ...commonOf(contextOf(server, caller, '')), head, floor, more, items } }
+    return {
+      status: 200,
+      body: { ...commonOf(contextOf(server, caller, '')), head: page.head, floor: page.floor, more: page.more, items },
+    }
   }
 
   async function postUpdates(caller: Caller, sessionId: string, request: PostUpdates): Promise<Reply<AppendAnswer>> {

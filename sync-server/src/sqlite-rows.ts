@@ -165,6 +165,7 @@ export function createSqliteRows(driver: SqliteDriver): SqliteRows {
       seq: Number(it.feed_seq),
       cursor: Number(it.cursor),
       writeId: String(it.write_id),
+      head: Number(it.head),
       deleted: it.deleted === 1,
     }))
     return { head: Number(row?.head ?? 0), floor: Number(row?.floor ?? 0), entries, more: rows.length > maxItems }
@@ -197,10 +198,10 @@ function prepareStatements(driver: SqliteDriver) {
     ),
     feedHead: driver.prepare('SELECT head, floor FROM feeds WHERE account = ?'),
     feed: driver.prepare(
-      `SELECT session_id, incarnation, feed_seq, cursor, write_id, 0 AS deleted
+      `SELECT session_id, incarnation, feed_seq, cursor, write_id, head, 0 AS deleted
          FROM sessions WHERE account = ? AND feed_seq > ?
        UNION ALL
-       SELECT session_id, incarnation, feed_seq, 0, '', 1 FROM tombstones WHERE account = ? AND feed_seq > ?
+       SELECT session_id, incarnation, feed_seq, 0, '', 0, 1 FROM tombstones WHERE account = ? AND feed_seq > ?
        ORDER BY feed_seq LIMIT ?`,
     ),
     nextFeedSeq: driver.prepare(

@@ -34,6 +34,8 @@ export interface FeedEntry {
   readonly seq: number
   readonly cursor: number
   readonly writeId: string
+  /** The position of the session's update log. */
+  readonly head: number
   readonly deleted: boolean
 }
 

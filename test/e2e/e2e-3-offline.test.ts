@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Device } from './support/device.ts'
-import { eventually } from './support/eventually.ts'
+import { eventually, eventuallyEqual } from './support/eventually.ts'
 import { openStage } from './support/stage.ts'
 import { synced } from './support/synced.ts'
 import type { Tab } from './support/tab.ts'
@@ -135,14 +135,24 @@ async function level({ laptop, phone }: Pair, said: readonly string[]): Promise<
     await eventually(async () => [...questions(await tab.view())].sort()).toEqual([...said].sort())
     await synced(tab)
   }
-  await eventually(() => shownBy(laptop.tab)).toEqual(await shownBy(phone.tab))
-  const { confirmations, conversation } = (await laptop.tab.load('shared')) ?? {}
-  await eventually(() => phone.tab.load('shared')).toMatchObject({ confirmations, conversation })
+  await eventuallyEqual(
+    () => shownBy(laptop.tab),
+    () => shownBy(phone.tab),
+  )
+  await eventuallyEqual(
+    () => storedBy(laptop.tab),
+    () => storedBy(phone.tab),
+  )
 }
 
 async function shownBy(tab: Tab) {
   const { chat, state, confirmations } = await tab.view()
   return { chat, state, confirmations }
+}
+
+async function storedBy(tab: Tab) {
+  const { confirmations, conversation } = (await tab.load('shared')) ?? {}
+  return { confirmations, conversation }
 }
 
 /** Both sessions resume, and what either of them says next arrives at the other. */
@@ -156,5 +166,8 @@ async function goOn({ laptop, phone }: Pair): Promise<void> {
     await eventually(async () => questions(await tab.view())).toContain('again on the phone')
   }
   await Promise.all([synced(laptop.tab), synced(phone.tab)])
-  await eventually(() => shownBy(laptop.tab)).toEqual(await shownBy(phone.tab))
+  await eventuallyEqual(
+    () => shownBy(laptop.tab),
+    () => shownBy(phone.tab),
+  )
 }
