@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest'
 import type { Device } from './support/device.ts'
 import { eventually, eventuallyEqual } from './support/eventually.ts'
+import type { ServerProcess } from './support/server-process.ts'
+import { requestsTo } from './support/server-requests.ts'
 import { openStage } from './support/stage.ts'
 import { synced } from './support/synced.ts'
 import type { Tab } from './support/tab.ts'
@@ -100,13 +102,14 @@ interface Side {
 }
 
 interface Pair {
+  readonly server: ServerProcess
   readonly laptop: Side
   readonly phone: Side
 }
 
 /** Two devices in a chat that begins with `said`; without it, two that have no chat open. */
 async function openPair(said?: string): Promise<Pair> {
-  const { openDevice } = await openStage()
+  const { openDevice, server } = await openStage()
   const open = async (label: string) => {
     const device = await openDevice(label)
     return { device, tab: await device.openTab(said === undefined ? { session: false } : {}) }
@@ -116,7 +119,7 @@ async function openPair(said?: string): Promise<Pair> {
     await laptop.tab.send(said)
     await synced(laptop.tab)
   }
-  return { laptop, phone: await open('Phone') }
+  return { server, laptop, phone: await open('Phone') }
 }
 
 async function goOffline({ laptop, phone }: Pair): Promise<void> {
@@ -129,8 +132,8 @@ async function reconnect(first: Side, second: Side): Promise<void> {
   await second.device.goOnline()
 }
 
-/** Both show the same, hold the same, and know that the server has it; nothing that was said is missing. */
-async function level({ laptop, phone }: Pair, said: readonly string[]): Promise<void> {
+/** Both show the same and hold what the server holds, and they know it; nothing that was said is missing. */
+async function level({ server, laptop, phone }: Pair, said: readonly string[]): Promise<void> {
   for (const { tab } of [laptop, phone]) {
     await eventually(async () => [...questions(await tab.view())].sort()).toEqual([...said].sort())
     await synced(tab)
@@ -139,10 +142,12 @@ async function level({ laptop, phone }: Pair, said: readonly string[]): Promise<
     () => shownBy(laptop.tab),
     () => shownBy(phone.tab),
   )
-  await eventuallyEqual(
-    () => storedBy(laptop.tab),
-    () => storedBy(phone.tab),
-  )
+  for (const { tab } of [laptop, phone]) {
+    await eventuallyEqual(
+      () => storedBy(tab),
+      () => storedByServer(server),
+    )
+  }
 }
 
 async function shownBy(tab: Tab) {
@@ -152,6 +157,11 @@ async function shownBy(tab: Tab) {
 
 async function storedBy(tab: Tab) {
   const { confirmations, conversation } = (await tab.load('shared')) ?? {}
+  return { confirmations, conversation }
+}
+
+async function storedByServer({ url }: ServerProcess) {
+  const { confirmations, conversation } = (await requestsTo(url).get('/v1/sessions/shared')).body.snapshot
   return { confirmations, conversation }
 }
 
