@@ -40,12 +40,21 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
   const driver = await openSqliteDriver(file, options.driver)
   let epoch: Epoch
   try {
-    driver.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 5000;')
+    // One process owns the file: another one would not hear of its commits, and its devices would go stale unnoticed.
+    driver.exec(
+      'PRAGMA busy_timeout = 2000; PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;',
+    )
     migrate(driver)
     epoch = readEpoch(driver, now)
   } catch (cause) {
     driver.close()
     if (cause instanceof RejoinError) throw cause
+    if (isLocked(cause)) {
+      throw new RejoinError('storage-unavailable', `Another process has ${file} open.`, {
+        hint: 'Stop the other rejoin-server, or give this one a data file of its own.',
+        cause,
+      })
+    }
     throw new RejoinError('storage-unavailable', `The file ${file} is not a database that can be used.`, { cause })
   }
   const rows = createSqliteRows(driver)
@@ -157,6 +166,10 @@ function readEpoch(driver: SqliteDriver, now: () => number): Epoch {
     .prepare("INSERT OR IGNORE INTO store (key, value) VALUES ('epoch', ?)")
     .run(`${now()}-${randomBytes(9).toString('base64url')}`)
   return String(driver.prepare("SELECT value FROM store WHERE key = 'epoch'").get()?.value)
+}
+
+function isLocked(error: unknown): boolean {
+  return error instanceof Error && /database is locked/i.test(error.message)
 }
 
 /** Only its owner may read it; SQLite gives its WAL file the same mode. */

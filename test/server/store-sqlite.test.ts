@@ -106,3 +106,16 @@ test('G10 every statement over rows of accounts names the account', () => {
     else expect(sql.replace(/\$\{one\}/, 'account = ? AND session_id = ?')).toMatch(/WHERE account = \?/)
   }
 })
+
+test('G9 a second process on the same file is refused, with what to do', async () => {
+  const folder = await mkdtemp(path.join(tmpdir(), 'rejoin-store-'))
+  const file = path.join(folder, 'data.sqlite')
+  const store = await openSqliteStore({ file, now: () => 1 })
+  await expect(openSqliteStore({ file, now: () => 1 })).rejects.toMatchObject({
+    code: 'storage-unavailable',
+    hint: expect.stringContaining('Stop the other'),
+  })
+  await store.close()
+  await (await openSqliteStore({ file, now: () => 1 })).close()
+  await rm(folder, { recursive: true })
+})

@@ -237,11 +237,12 @@ export function storeSuite({ test, create, reopen }: StoreSuite): void {
   if (!reopen) return
   test('G4 what resolved is there when the store is opened again, in the same epoch', async () => {
     const first = await create()
+    const { epoch } = first
     await write(first, { session, snapshot: snapshot(1), write: { writeId: 'w1', at: 1 } })
+    await first.close()
     const second = await reopen(first)
-    expect(second.epoch).toBe(first.epoch)
+    expect(second.epoch).toBe(epoch)
     expect(await read(second)).toMatchObject({ session, snapshot: snapshot(1), lastWriteId: 'w1' })
     await second.close()
-    await first.close()
   })
 }
