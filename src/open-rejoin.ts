@@ -1,6 +1,7 @@
 import { browserEnvironment } from './browser-environment.ts'
 import type { ChatMemory } from './contract/chat-memory.ts'
 import type { ClaimHandler, LiveClaims, LiveSessionStorage } from './contract/live-session-storage.ts'
+import { isSafeId } from './contract/safe-id.ts'
 import { raiseAttention, withdrawClaim } from './core/claim-lifecycle.ts'
 import { liveClaim } from './core/claim-rows.ts'
 import type { ClaimRow, MetaRow } from './core/device-session.ts'
@@ -76,12 +77,13 @@ export interface Rejoin {
  * Opens the sessions of an account on this device. Without `serverUrl` everything works in all tabs of this browser;
  * with it, on all devices. Where the browser gives no storage, it works in memory and the status says so.
  *
- * @throws RejoinError `refused` for an account or realm that is no name, `storage-blocked` while an old tab keeps the
+ * @throws RejoinError `refused` for an account or realm that is no name, or a `serverUrl` that is no http address, `storage-blocked` while an old tab keeps the
  * database from being upgraded, `closed` when `signal` aborted.
  */
 export async function openRejoin(options: OpenRejoinOptions): Promise<Rejoin> {
   const environment: Environment = { ...browserEnvironment(), ...options.environment }
   const names = namesOf(options.account, options.realm ?? 'default')
+  if (options.serverUrl !== undefined) requireHttpUrl(options.serverUrl)
   const lifetime = new AbortController()
   const { signal } = lifetime
   const end = () => lifetime.abort(new RejoinError('closed', 'This Rejoin is closed.'))
@@ -228,6 +230,13 @@ export async function openRejoin(options: OpenRejoinOptions): Promise<Rejoin> {
   }
 }
 
+function requireHttpUrl(url: string): void {
+  if (URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)) return
+  throw new RejoinError('refused', `The server's address ${url} is no http or https URL.`, {
+    hint: 'Give serverUrl as in https://sync.example.com, or leave it out.',
+  })
+}
+
 /** At most 128 characters, and no half of a pair: a request could not carry it. */
 function shownLabel(label: string): string {
   return label
@@ -278,6 +287,9 @@ function giveBackRunning({
 function trackOpen(tell: (sessionIds: ReadonlySet<string>) => void): (sessionId: string) => string {
   const used = new Set<string>()
   return (sessionId) => {
+    if (!isSafeId(sessionId)) {
+      throw new RejoinError('refused', 'A session id has 1 to 128 characters of A-Z a-z 0-9 . _ : and -.')
+    }
     const known = used.delete(sessionId)
     used.add(sessionId)
     const oldest = used.size > MAX_OPEN_SESSIONS ? used.values().next().value : undefined
