@@ -140,7 +140,7 @@ test('Bad input · G6 on the device a snapshot that nobody could resume is refus
   expect(await tab.load('shared')).toEqual(stored)
   expect(await tab.chat('shared', { id: 'another-desk' })).toBe('AK_CONFIG_INVALID')
   expect(await tab.chat('shared', { revision: 2 })).toBe('AK_CONFIG_INVALID')
-  expect(await tab.chat('not an id')).toBe('snapshot-invalid')
+  expect(await tab.chat('not an id')).toBe('refused')
 
   expect(await tab.chat('shared')).toBe('open')
   await tab.send('/confirm')

@@ -4,8 +4,8 @@ const BOUND_MS = 15_000
 const INTERVAL_MS = 40
 
 /** Asserts what becomes true by itself: asks again until it is, and fails with the last answer after a bound. */
-export function eventually<T>(read: () => T | Promise<T>) {
-  return expect.poll(read, { timeout: BOUND_MS, interval: INTERVAL_MS })
+export function eventually<T>(read: () => T | Promise<T>, boundMs = BOUND_MS) {
+  return expect.poll(read, { timeout: boundMs, interval: INTERVAL_MS })
 }
 
 /** Asserts that what two sides show becomes the same, whatever it is. */
