@@ -52,8 +52,11 @@ function decision(
   view: ClaimView | undefined,
   status: ConfirmationStatus,
 ): Pick<ClaimInfo, 'state' | 'attempt'> & Partial<ClaimInfo> {
-  if (!ours)
-    return { state: statusRank(view?.status ?? status) === 2 ? 'settled' : 'running', attempt: view?.attempt ?? 0 }
+  if (!ours) {
+    // A settled claim of a first attempt is in no answer any more: the snapshot's status may be the later word.
+    const rank = Math.max(statusRank(status), view ? statusRank(view.status) : 0)
+    return { state: rank === 2 ? 'settled' : 'running', attempt: view?.attempt ?? 0 }
+  }
   const { claimId, want, state, attempt, problem, deviceAt } = ours
   return { claimId, want, state, attempt, at: view?.at ?? deviceAt, ...(problem && { problem }) }
 }

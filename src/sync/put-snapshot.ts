@@ -92,6 +92,7 @@ function cutOrphans({ row }: DeviceSession, hasMessage: (id: string) => boolean)
   const conversation = row?.local?.conversation
   if (!row?.local || !conversation) return { result: undefined }
   const result = cutConversation(conversation, row.initial ?? initialState(conversation), hasMessage)
+  if (result.cut.length === 0) return { result: undefined }
   const local = { ...row.local, cursor: row.local.cursor + 1, conversation: result.conversation }
   const diverged = [...(row.diverged ?? []), ...result.cut]
   return { change: { row: { ...row, local, diverged, dirty: true } }, result: undefined }

@@ -95,7 +95,7 @@ function countUnsent(index: SessionIndex): RejoinStatus['unsent'] {
     if (session.deletes.length > 0) counts.snapshots++
     if (!session.row || session.row.deleted) continue
     if (hasUnsentUpdates(session)) counts.messages++
-    if ((session.row.dirty || session.row.sent) && !session.row.refused) counts.snapshots++
+    if ((session.row.dirty || session.row.sent || session.row.incoming) && !session.row.refused) counts.snapshots++
     if (hasUnsentClaims(session)) counts.claims++
   }
   return counts
