@@ -9,7 +9,8 @@ export type ToolCallFinding =
 
 /**
  * Stores the finding in the messages: what did not run waits for a decision again; what ended has a result and a tool
- * message, because a model cannot go on from a call without an answer. A call that has ended already stays as it is.
+ * message, because a model cannot go on from a call without an answer. A call that has its result keeps it; an error, as a
+ * page that dies in the middle leaves it, gives way to what the person found.
  */
 export async function reconcileToolCall(
   memory: ChatMemory,
@@ -39,7 +40,7 @@ export async function reconcileToolCall(
 }
 
 function withFinding(call: ToolCall, finding: ToolCallFinding): ToolCall {
-  if (call.status === 'complete' || (call.status === 'error' && finding.kind !== 'did-not-run')) return call
+  if (call.status === 'complete' || (call.status === 'error' && finding.kind === 'denied')) return call
   const { result: _result, error: _error, ...rest } = call
   switch (finding.kind) {
     case 'did-not-run':

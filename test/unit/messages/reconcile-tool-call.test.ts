@@ -46,6 +46,11 @@ test('K8 a call that has its result keeps it', async () => {
   expect(asking?.toolCalls).toMatchObject([{ status: 'complete' }])
 })
 
+test('K8 the error that a dying page left gives way to what a person found', async () => {
+  const [asking] = await after('error', { kind: 'ran', answer: 'It had run.' })
+  expect(asking?.toolCalls).toMatchObject([{ status: 'complete', result: 'It had run.' }])
+})
+
 test('K8 a call that nobody knows changes nothing', async () => {
   const memory = memoryWith('running')
   const before = memory.stored
