@@ -1,4 +1,5 @@
 export { browserEnvironment } from './browser-environment.ts'
+export { type ConnectChatOptions, type ConnectedChat, connectChat } from './chat/connect-chat.ts'
 export type { Json, JsonObject } from './contract/bounded-json.ts'
 export type {
   AdapterFactory,
@@ -9,7 +10,6 @@ export type {
   ConfirmableChat,
   StreamChunk,
   StreamSource,
-  ToolDefinition,
   ToolProposal,
 } from './contract/chat.ts'
 export type { ChatMemory, MemoryOperationOptions } from './contract/chat-memory.ts'

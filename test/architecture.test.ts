@@ -14,6 +14,7 @@ const LAYERS: Record<string, readonly string[]> = {
   protocol: ['contract'],
   core: ['contract', 'protocol'],
   session: ['contract', 'core'],
+  chat: ['contract', 'core', 'session', 'messages'],
   storage: ['contract', 'protocol', 'core'],
   messages: ['contract', 'protocol', 'core'],
   sync: ['contract', 'protocol', 'core', 'storage', 'messages'],

@@ -1,14 +1,13 @@
 import { useState, useSyncExternalStore } from 'react'
 import { isRejoinError, SessionConflictError } from 'rejoin'
-import { useClaims, useConfirmations, useRejoinStatus } from 'rejoin/react'
+import { useClaims, useRejoinStatus } from 'rejoin/react'
 import { Announcer } from './announcer.tsx'
 import { Composer } from './composer.tsx'
-import type { ConnectedChat } from './connect-chat.ts'
 import { MessageLog } from './message-log.tsx'
 import { ProblemNote } from './problem-note.tsx'
 import { RefundCard } from './refund-card.tsx'
 import { REFUND_TOOL } from './refund-desk.ts'
-import { type ChatOptions, useChat } from './use-chat.ts'
+import { type ChatOptions, type OpenedChat, useChat } from './use-chat.ts'
 import { useNow } from './use-now.ts'
 
 export function ChatView(options: ChatOptions) {
@@ -17,27 +16,32 @@ export function ChatView(options: ChatOptions) {
   if (opened.state === 'failed') {
     return (
       <div className="chat-opening">
-        <ProblemNote problem={opened.error} />
+        <ProblemNote problem={opened.problem} />
         <button type="button" className="plain" onClick={opened.retry}>
           Try again
         </button>
       </div>
     )
   }
-  return <OpenChat chat={opened.chat} options={options} />
+  return <OpenChat opened={opened} options={options} />
 }
 
-function OpenChat({ chat, options }: { readonly chat: ConnectedChat; readonly options: ChatOptions }) {
-  const { session, controller, confirmation } = chat
+function OpenChat({ opened, options }: { readonly opened: OpenedChat; readonly options: ChatOptions }) {
+  const { chat, connected, confirmations } = opened
+  const { session, confirmation } = connected
   const { rejoin } = options
-  const state = useSyncExternalStore(controller.subscribe, controller.getState)
   const conversation = useSyncExternalStore(session.subscribe, session.getConversationSnapshot)
-  const confirmations = useConfirmations(session)
   const claims = useClaims(rejoin)
   const { clockOffsetMs } = useRejoinStatus(rejoin)
   const [problem, setProblem] = useState<unknown>()
+  const shownProblem = problem ?? opened.problem
   const now = useNow(confirmations.some((each) => each.status === 'pending')) + clockOffsetMs
   const nextSteps = conversation?.actions.length ? conversation.actions : ['/order']
+
+  function dismiss(): void {
+    setProblem(undefined)
+    opened.dismissProblem()
+  }
 
   /** Tells here what goes wrong, except what the card of a confirmation tells. */
   function attempt(action: Promise<unknown>): void {
@@ -54,7 +58,7 @@ function OpenChat({ chat, options }: { readonly chat: ConnectedChat; readonly op
   }
 
   async function send(text: string): Promise<void> {
-    await controller.send(text)
+    await chat.send(text)
     if (text === '/refund') await proposeRefund()
   }
 
@@ -64,7 +68,7 @@ function OpenChat({ chat, options }: { readonly chat: ConnectedChat; readonly op
         State <b data-testid="conversation-state">{conversation?.state}</b>
       </p>
       <MessageLog
-        messages={state.messages}
+        messages={chat.messages}
         renderCall={(call) => (
           <RefundCard
             call={call}
@@ -72,20 +76,20 @@ function OpenChat({ chat, options }: { readonly chat: ConnectedChat; readonly op
             claim={claims.find((each) => each.toolCallId === call.id && each.sessionId === session.sessionId)}
             now={now}
             rejoin={rejoin}
-            chat={chat}
+            connected={connected}
             attempt={attempt}
           />
         )}
       />
-      <Announcer messages={state.messages} />
-      {problem !== undefined && <ProblemNote problem={problem} onDismiss={() => setProblem(undefined)} />}
+      <Announcer messages={chat.messages} />
+      {shownProblem !== undefined && <ProblemNote problem={shownProblem} onDismiss={dismiss} />}
       <Composer
-        input={state.input}
-        streaming={state.status === 'streaming'}
+        input={chat.input}
+        streaming={chat.status === 'streaming'}
         commands={['/help', ...nextSteps, '/refund']}
-        onInput={controller.setInput}
+        onInput={chat.setInput}
         onSend={(text) => attempt(send(text))}
-        onStop={controller.stop}
+        onStop={chat.stop}
         onPropose={() => attempt(proposeRefund())}
       />
     </>

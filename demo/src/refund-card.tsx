@@ -1,9 +1,8 @@
 import type { ToolCall } from '@agentskit/core'
 import { useEffect, useRef, useState } from 'react'
-import type { ActionConfirmation, ClaimInfo, Rejoin } from 'rejoin'
+import type { ActionConfirmation, ClaimInfo, ConnectedChat, Rejoin } from 'rejoin'
 import { cardState } from './card-state.ts'
 import { ConfirmationCard } from './confirmation-card.tsx'
-import type { ConnectedChat } from './connect-chat.ts'
 
 export interface RefundCardProps {
   readonly call: ToolCall
@@ -11,13 +10,13 @@ export interface RefundCardProps {
   readonly claim: ClaimInfo | undefined
   readonly now: number
   readonly rejoin: Rejoin
-  readonly chat: ConnectedChat
+  readonly connected: Pick<ConnectedChat, 'confirmation' | 'session'>
   /** Shows what went wrong, if something does. */
   readonly attempt: (action: Promise<unknown>) => void
 }
 
 /** A confirmation card, and what its buttons do. */
-export function RefundCard({ call, record, claim, now, rejoin, chat, attempt }: RefundCardProps) {
+export function RefundCard({ call, record, claim, now, rejoin, connected, attempt }: RefundCardProps) {
   const [busy, setBusy] = useState(false)
   const card = useRef<HTMLElement>(null)
   const acted = useRef(false)
@@ -37,7 +36,7 @@ export function RefundCard({ call, record, claim, now, rejoin, chat, attempt }: 
     attempt(action().finally(() => setBusy(false)))
   }
 
-  const { confirmation, session } = chat
+  const { confirmation, session } = connected
 
   async function withdraw(): Promise<void> {
     if (state.kind === 'queued' && state.claimId) await rejoin.claims.withdraw(state.claimId)

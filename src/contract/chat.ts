@@ -3,11 +3,11 @@ import type { ContentPart, Message, ToolCall } from './chat-message.ts'
 
 /** A piece of a model's answer; `done` ends it, `error` ends it without an answer. */
 export interface StreamChunk {
-  readonly type: string
+  readonly type: 'text' | 'tool_call' | 'tool_result' | 'reasoning' | 'usage' | 'error' | 'done'
   readonly content?: string
-  readonly toolCall?: { readonly id: string; readonly name: string; readonly args: string }
-  readonly usage?: Readonly<Record<string, number>>
-  readonly metadata?: Readonly<Record<string, unknown>>
+  readonly toolCall?: { readonly id: string; readonly name: string; readonly args: string; readonly result?: string }
+  readonly usage?: { readonly promptTokens: number; readonly completionTokens: number; readonly totalTokens: number }
+  readonly metadata?: Record<string, unknown>
 }
 
 export interface StreamSource {
@@ -15,9 +15,17 @@ export interface StreamSource {
   abort(): void
 }
 
+export interface AdapterContext {
+  readonly systemPrompt?: string
+  readonly temperature?: number
+  readonly maxTokens?: number
+  readonly tools?: unknown
+  readonly metadata?: Record<string, unknown>
+}
+
 export interface AdapterRequest {
   readonly messages: Message[]
-  readonly context?: Readonly<Record<string, unknown>>
+  readonly context?: AdapterContext
 }
 
 export interface AdapterFactory {
@@ -26,20 +34,10 @@ export interface AdapterFactory {
   createSourceForSession?(request: AdapterRequest, sessionId: string): StreamSource
 }
 
-export interface ToolDefinition {
-  readonly name: string
-  readonly description?: string
-  readonly schema?: unknown
-  readonly requiresConfirmation?: boolean
-  readonly execute?: (args: Record<string, unknown>, context: unknown) => unknown
-}
-
-/** The part of an AgentsKit chat configuration that Rejoin reads; everything else is handed on as it is. */
+/** The part of an AgentsKit chat configuration that Rejoin reads. Whatever else a host puts there is handed on. */
 export interface ChatConfig {
   readonly adapter: AdapterFactory
   readonly memory?: ChatMemory
-  readonly tools?: readonly ToolDefinition[]
-  readonly [option: string]: unknown
 }
 
 export interface ToolProposal {

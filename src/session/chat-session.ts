@@ -15,14 +15,14 @@ export interface SessionConfirmationOptions extends CoordinatorOptions {
  * Somebody else's saves are taken over: as they happen where the storage can be watched, else at the next conflict. A
  * session is never left behind for good.
  */
-export interface ChatSession {
+export interface ChatSession<C extends ChatConfig = ChatConfig> {
   readonly sessionId: string
   readonly definitionId: string
   readonly definitionRevision: number
   /** The definition's chat with the adapter that answers routes first: hand this one to the binding. */
-  readonly chat: ChatConfig
+  readonly chat: C
   /** Another configuration over the same conversation. One that is wrapped already is not wrapped twice. */
-  readonly updateChat: (chat: ChatConfig) => ChatConfig
+  readonly updateChat: <D extends ChatConfig>(chat: D) => D
   /** `undefined` without a conversation. The same object until the state changes. */
   readonly getConversationSnapshot: () => ConversationSnapshot | undefined
   /** All coordinators of one session share its one list of confirmations. */

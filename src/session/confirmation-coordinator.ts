@@ -24,6 +24,14 @@ export interface ActionConfirmationCoordinator {
    */
   readonly propose: (action: ActionToPropose) => Promise<ActionConfirmation>
   /**
+   * Puts a call before a person that the chat's model made and that waits in the chat. Resolves with its record when
+   * call and record are stored, or with the one that it has. Only for a call that was made here: two places that adopt
+   * one call would each be asked for it.
+   *
+   * @throws ConfigError for an id or an input that could not be stored; the call is denied then.
+   */
+  readonly adopt: (call: ToolCall) => Promise<ActionConfirmation>
+  /**
    * Runs the action if nobody decided on it yet, and resolves with the record as it then stands. After `expiresAt` it
    * expires instead. Whatever is decided already comes back unchanged; a decision under way is joined.
    *
@@ -69,6 +77,10 @@ export function createCoordinator(ports: CoordinatorPorts): ActionConfirmationCo
     return records.get().find((record) => record.token === token)
   }
 
+  function getByToolCall(toolCallId: string): ActionConfirmation | undefined {
+    return records.get().find((record) => record.toolCallId === toolCallId)
+  }
+
   function requireRecord(token: string, forSession: string): ActionConfirmation {
     const record = find(token)
     if (record && forSession === sessionId) return record
@@ -106,31 +118,55 @@ export function createCoordinator(ports: CoordinatorPorts): ActionConfirmationCo
     throw nothingToRun()
   }
 
-  async function propose({ name, input }: ActionToPropose): Promise<ActionConfirmation> {
+  function freeId(): string {
     const id = createId()
     if (!isSafeId(id) || id.length > MAX_ID_LENGTH) {
       throw new ConfigError('The confirmation id is invalid.', {
         hint: `createId has to return 1 to ${MAX_ID_LENGTH} letters, digits or . _ : -`,
       })
     }
-    const token = `confirm-${id}`
-    const toolCallId = `app-${id}`
-    if (find(token) || records.proposals.has(token)) {
+    if (find(tokenFor(id)) || records.proposals.has(tokenFor(id))) {
       throw new ConfigError('The confirmation id is invalid: it is in use.', { hint: 'Make ids unique.' })
     }
-    const storedInput = storable(input)
-    return track(records.proposals, token, () => proposeAs({ token, toolCallId, action: name, input: storedInput }))
+    return id
   }
 
-  async function proposeAs(proposal: Pick<ActionConfirmation, 'token' | 'toolCallId' | 'action' | 'input'>) {
-    const { token, toolCallId, action, input } = proposal
+  async function propose({ name, input }: ActionToPropose): Promise<ActionConfirmation> {
+    const id = freeId()
+    const token = tokenFor(id)
+    const toolCallId = `app-${id}`
+    const proposal = { token, toolCallId, action: name, input: storable(input) }
+    return track(records.proposals, token, () =>
+      proposeAs(proposal, () => chat.proposeToolCall({ id: toolCallId, name, args: structuredClone(proposal.input) })),
+    )
+  }
+
+  async function proposeAs(
+    proposal: Pick<ActionConfirmation, 'token' | 'toolCallId' | 'action' | 'input'>,
+    waitingCall: () => Promise<ToolCall>,
+  ): Promise<ActionConfirmation> {
     // The chat shows the call before it answers: whoever looks the call up finds its record.
     const hide = records.show(recordOf({ ...proposal, status: 'pending' }))
     try {
-      const call = await chat.proposeToolCall({ id: toolCallId, name: action, args: structuredClone(input) })
-      return await keep(token, call)
+      return await keep(proposal.token, await waitingCall())
     } finally {
       hide()
+    }
+  }
+
+  async function adopt(call: ToolCall): Promise<ActionConfirmation> {
+    const known = getByToolCall(call.id)
+    if (known) {
+      await records.proposals.get(known.token)
+      return getByToolCall(call.id) ?? known
+    }
+    try {
+      const token = tokenFor(freeId())
+      const proposal = { token, toolCallId: call.id, action: call.name, input: storable(call.args) }
+      return track(records.proposals, token, () => proposeAs(proposal, async () => call))
+    } catch (error) {
+      denyRemains(call.id).catch(() => undefined)
+      throw error
     }
   }
 
@@ -170,12 +206,17 @@ export function createCoordinator(ports: CoordinatorPorts): ActionConfirmationCo
 
   return {
     propose,
+    adopt,
     approve: (token, forSession) =>
       decide(token, forSession, (record) => carryOut(record, now() >= record.expiresAt ? 'expiring' : 'approving')),
     reject: (token, forSession, reason) => decide(token, forSession, (record) => carryOut(record, 'rejecting', reason)),
-    getByToolCall: (toolCallId) => records.get().find((record) => record.toolCallId === toolCallId),
+    getByToolCall,
     getSnapshot: () => records.get(),
   }
+}
+
+function tokenFor(id: string): string {
+  return `confirm-${id}`
 }
 
 /** Known under its token before it begins: whoever hears of its first step already finds it. */

@@ -1,4 +1,4 @@
-import type { AdapterFactory, AdapterRequest, StreamSource } from '../contract/chat.ts'
+import type { AdapterFactory, AdapterRequest, ChatConfig, StreamSource } from '../contract/chat.ts'
 import type { ChatMemory } from '../contract/chat-memory.ts'
 import { decodeSnapshot } from '../contract/decode-snapshot.ts'
 import type { LiveSessionStorage } from '../contract/live-session-storage.ts'
@@ -48,7 +48,10 @@ export interface ChatSessionOptions {
  *
  * @throws ConfigError for a definition, an id or a snapshot that cannot work.
  */
-export function createChatSession(definition: ChatDefinition, options: ChatSessionOptions = {}): ChatSession {
+export function createChatSession<C extends ChatConfig>(
+  definition: ChatDefinition<C>,
+  options: ChatSessionOptions = {},
+): ChatSession<C> {
   const { storage, signal, onConfirmationChange, newId = randomId } = options
   const machine = definition.conversation && compileConversation(definition.conversation)
   const snapshot = options.snapshot && checked(options.snapshot)

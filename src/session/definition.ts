@@ -4,12 +4,12 @@ import { ConfigError } from './config-error.ts'
 import type { ConversationDefinition } from './conversation.ts'
 
 /** One kind of chat. Sessions are made of it; it holds no progress of its own. */
-export interface ChatDefinition {
+export interface ChatDefinition<C extends ChatConfig = ChatConfig> {
   /** A SafeId; stored with each session. */
   readonly id: string
   /** Raised when a change of the conversation makes stored sessions meaningless. Default 1. */
   readonly revision?: number
-  readonly chat: ChatConfig
+  readonly chat: C
   readonly conversation?: ConversationDefinition
   /** For the renderer; the session layer does not read it. */
   readonly components?: unknown
@@ -20,8 +20,8 @@ export interface DefinitionIdentity {
   readonly definitionRevision: number
 }
 
-/** Gives a definition back as it is, with its literal types. */
-export function defineChat<const T extends ChatDefinition>(definition: T): T {
+/** Gives a definition back as it is, with the host's own type of configuration. */
+export function defineChat<C extends ChatConfig>(definition: ChatDefinition<C>): ChatDefinition<C> {
   return definition
 }
 

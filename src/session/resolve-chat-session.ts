@@ -1,3 +1,4 @@
+import type { ChatConfig } from '../contract/chat.ts'
 import type { ChatSession } from './chat-session.ts'
 import { ConfigError } from './config-error.ts'
 import { createChatSession } from './create-chat-session.ts'
@@ -8,7 +9,10 @@ import { type ChatDefinition, identityOf } from './definition.ts'
  *
  * @throws ConfigError for a session of another definition or revision.
  */
-export function resolveChatSession(definition: ChatDefinition, session?: ChatSession): ChatSession {
+export function resolveChatSession<C extends ChatConfig>(
+  definition: ChatDefinition<C>,
+  session?: ChatSession<C>,
+): ChatSession<C> {
   if (!session) return createChatSession(definition)
   const { definitionId, definitionRevision } = identityOf(definition)
   if (session.definitionId === definitionId && session.definitionRevision === definitionRevision) return session

@@ -1,3 +1,4 @@
+import type { ChatConfig } from '../contract/chat.ts'
 import { decodeSnapshot } from '../contract/decode-snapshot.ts'
 import type { LiveSessionStorage } from '../contract/live-session-storage.ts'
 import type { ChatSession } from './chat-session.ts'
@@ -17,10 +18,10 @@ export interface ResumeChatSessionOptions extends Omit<ChatSessionOptions, 'snap
  * definition or revision, or of decisions that do not lead to their state ("incompatible"). The storage's own errors
  * pass unchanged.
  */
-export async function resumeChatSession(
-  definition: ChatDefinition,
+export async function resumeChatSession<C extends ChatConfig>(
+  definition: ChatDefinition<C>,
   options: ResumeChatSessionOptions,
-): Promise<ChatSession> {
+): Promise<ChatSession<C>> {
   const { sessionId, storage, signal } = options
   const stored = await storage.load(sessionId, signal)
   signal?.throwIfAborted()

@@ -7,10 +7,10 @@ const hostAdapters = new WeakMap<AdapterFactory, AdapterFactory>()
  * A chat configuration with its adapter wrapped and everything else as it is. A configuration that was wrapped before,
  * by whichever session, is wrapped anew and not once more.
  */
-export function wrapChat(
-  chat: ChatConfig,
+export function wrapChat<C extends ChatConfig>(
+  chat: C,
   createSource: (adapter: AdapterFactory, request: AdapterRequest) => StreamSource,
-): ChatConfig {
+): C {
   const host = hostAdapters.get(chat.adapter) ?? chat.adapter
   const { createSourceForSession: _, ...rest } = host
   const adapter: AdapterFactory = { ...rest, createSource: (request) => createSource(host, request) }

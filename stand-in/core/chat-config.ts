@@ -2,7 +2,6 @@ import type {
   ChatConfig as ContractChatConfig,
   ChatController as ContractChatController,
   ChatState as ContractChatState,
-  ToolDefinition as ContractToolDefinition,
 } from '../../src/contract/chat.ts'
 import type { Message, ToolCall } from '../../src/contract/chat-message.ts'
 import type { ToolDecisionStore } from './decision-store.ts'
@@ -10,7 +9,12 @@ import type { PersistenceRegime } from './persistence-regime.ts'
 
 type MaybePromise<T> = T | Promise<T>
 
-export interface ToolDefinition extends ContractToolDefinition {
+export interface ToolDefinition {
+  readonly name: string
+  readonly description?: string
+  readonly schema?: unknown
+  readonly requiresConfirmation?: boolean
+  readonly execute?: (args: Record<string, unknown>, context: unknown) => unknown
   /** Runs when the conversation is cleared. */
   readonly dispose?: () => MaybePromise<void>
 }
@@ -35,7 +39,8 @@ export interface ToolAuthorization {
 }
 
 export interface ChatConfig extends ContractChatConfig {
-  readonly tools?: readonly ToolDefinition[]
+  readonly systemPrompt?: string
+  readonly tools?: ToolDefinition[]
   readonly initialMessages?: readonly Message[]
   /** Bound when the controller is made; a later configuration does not change them. */
   readonly observers?: readonly Observer[]

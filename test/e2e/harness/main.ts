@@ -1,6 +1,5 @@
-import type { Message } from '@agentskit/core'
-import { openRejoin, type Rejoin, type SessionSnapshot } from 'rejoin'
-import { type ConnectedChat, connectChat } from '../../../demo/src/connect-chat.ts'
+import { createChatController, type Message } from '@agentskit/core'
+import { type ConnectedChat, connectChat, openRejoin, type Rejoin, type SessionSnapshot } from 'rejoin'
 import { REFUND_TOOL, refundDesk } from '../../../demo/src/refund-desk.ts'
 import { createFedModel } from './fed-model.ts'
 import type { DefinitionOptions, Harness, ShownMessage } from './harness.ts'
@@ -90,6 +89,7 @@ async function connect(sessionId: string, definition: DefinitionOptions = {}): P
   connected = await connectChat({
     rejoin,
     sessionId,
+    createController: createChatController,
     define: (memory) => ({ ...refundDesk({ adapter: model.adapter, memory, refund }), ...definition }),
   })
   return 'open'

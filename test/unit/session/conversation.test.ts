@@ -294,8 +294,8 @@ test('S7 a configuration that is wrapped already, by this session or another, is
 
 test('S7 everything but the adapter is handed on as it is', () => {
   const tools = [{ name: 'refund' }]
-  const definition = chatDefinition({ chat: { adapter: scriptedAdapter(), tools, systemPrompt: 'x' } })
-  const { adapter: _, ...rest } = createChatSession(definition).chat
+  const chat = { adapter: scriptedAdapter(), tools, systemPrompt: 'x' }
+  const { adapter: _, ...rest } = createChatSession({ ...chatDefinition(), chat }).chat
   expect(rest).toEqual({ tools, systemPrompt: 'x' })
   expect(rest.tools).toBe(tools)
 })

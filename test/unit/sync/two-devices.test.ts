@@ -1,10 +1,10 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { commandRoute, defineChat, isRejoinError, type Rejoin } from 'rejoin'
+import { createChatController } from '@agentskit/core'
+import { type ConnectedChat, commandRoute, connectChat, defineChat, isRejoinError, type Rejoin } from 'rejoin'
 import { startServer } from 'rejoin-server'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { type ConnectedChat, connectChat } from '../../../demo/src/connect-chat.ts'
 import { createTestDevice, type TestDevice } from './device.ts'
 
 const SESSION = 'order-1'
@@ -36,6 +36,7 @@ function chatOn(rejoin: Rejoin, by: string, sessionId = SESSION): Promise<Connec
   return connectChat({
     rejoin,
     sessionId,
+    createController: createChatController,
     define: (memory) =>
       defineChat({
         id: 'desk',

@@ -1,4 +1,4 @@
-import type { Message } from '@agentskit/core'
+import type { Message } from '../contract/chat-message.ts'
 
 export interface LocalMessages {
   readonly messages: readonly Message[]

@@ -1,7 +1,11 @@
-import { type AdapterFactory, type PersistenceRegime, setPersistenceRegime } from '@agentskit/core'
-import { openRejoin } from 'rejoin'
+import {
+  type AdapterFactory,
+  createChatController,
+  type PersistenceRegime,
+  setPersistenceRegime,
+} from '@agentskit/core'
+import { connectChat, openRejoin } from 'rejoin'
 import { afterEach, expect, onTestFinished, test } from 'vitest'
-import { connectChat } from '../../../demo/src/connect-chat.ts'
 import { REFUND_TOOL, refundDesk } from '../../../demo/src/refund-desk.ts'
 
 afterEach(() => setPersistenceRegime('every-change'))
@@ -29,6 +33,7 @@ async function openTab(realm: string, adapter = fedModel().adapter) {
   const chat = await connectChat({
     rejoin,
     sessionId: 'desk',
+    createController: createChatController,
     define: (memory) =>
       refundDesk({
         adapter,

@@ -1,6 +1,6 @@
 import type { Message } from '@agentskit/core'
 import { expect, test } from 'vitest'
-import { mergeRemoteMessages } from '../../../demo/src/merge-remote-messages.ts'
+import { mergeRemoteMessages } from '../../../src/chat/merge-remote-messages.ts'
 
 function message(id: string, content = id, more: Partial<Message> = {}): Message {
   return { id, role: 'user', status: 'complete', content, createdAt: new Date(0), ...more }

@@ -1,0 +1,161 @@
+import type { ChatConfig, ChatController } from '../contract/chat.ts'
+import type { ChatMemory } from '../contract/chat-memory.ts'
+import type { Message } from '../contract/chat-message.ts'
+import type { LiveSessionStorage } from '../contract/live-session-storage.ts'
+import { RejoinError } from '../errors.ts'
+import type { SessionMessages } from '../messages/session-messages.ts'
+import type { ActionConfirmation } from '../session/action-confirmation.ts'
+import type { ChatSession } from '../session/chat-session.ts'
+import type { ActionConfirmationCoordinator } from '../session/confirmation-coordinator.ts'
+import type { ChatDefinition } from '../session/definition.ts'
+import { resumeChatSession } from '../session/resume-chat-session.ts'
+import { mergeRemoteMessages } from './merge-remote-messages.ts'
+
+export interface ConnectChatOptions<D extends ChatConfig, C extends ChatController> {
+  readonly rejoin: {
+    readonly storage: LiveSessionStorage
+    readonly memory: (sessionId: string) => ChatMemory
+    readonly messages: (sessionId: string) => SessionMessages
+  }
+  readonly sessionId: string
+  /** The chat, over the memory that it is handed. */
+  readonly define: (memory: ChatMemory) => ChatDefinition<D>
+  /** `createChatController` of `@agentskit/core`. */
+  readonly createController: (config: D & { readonly initialMessages: Message[] }) => C
+  /** How long a person may approve an action, ms. Default 300 000. */
+  readonly ttlMs?: number
+  /** Hears why a call that the model made could not be put before a person; the call is denied then. */
+  readonly onError?: (error: unknown) => void
+}
+
+/** A chat of AgentsKit whose session, messages and confirmations are Rejoin's. */
+export interface ConnectedChat<D extends ChatConfig = ChatConfig, C extends ChatController = ChatController> {
+  readonly session: ChatSession<D>
+  /** Its own `approve` and `deny` would run an action without asking whether somebody else did: use those below. */
+  readonly controller: C
+  readonly confirmation: ActionConfirmationCoordinator
+  /**
+   * Runs the action of a tool call, once among all tabs and devices: `confirmation.approve` by the id of the call.
+   *
+   * @throws RejoinError `nothing-to-run` for a call that was never put before a person, or whose confirmation has not
+   * arrived yet; else as `confirmation.approve` does.
+   */
+  readonly approve: (toolCallId: string) => Promise<ActionConfirmation>
+  /** Denies the action. Otherwise like `approve`. */
+  readonly deny: (toolCallId: string, reason?: string) => Promise<ActionConfirmation>
+  /** Stops what streams. An action that runs goes on: its outcome must still be seen. */
+  readonly close: () => void
+}
+
+/**
+ * Resumes a session and connects a controller to it, in the order that loses nothing: the whole history first, then the
+ * session's state, then the controller, and only then what changes elsewhere. The controller has no way to be told by
+ * its memory, so changes of other tabs and devices are put into it with `setMessages`. A call that its model makes and
+ * that needs a confirmation is put before a person.
+ *
+ * @throws as `resumeChatSession` and `messages.whenLoaded` do.
+ */
+export async function connectChat<D extends ChatConfig, C extends ChatController>({
+  rejoin,
+  sessionId,
+  define,
+  createController,
+  ttlMs,
+  onError,
+}: ConnectChatOptions<D, C>): Promise<ConnectedChat<D, C>> {
+  const stored = rejoin.messages(sessionId)
+  await stored.whenLoaded()
+  /** Message objects that are stored as they are. */
+  const known = new WeakSet<Message>()
+  /** Messages that others wrote, or this chat before it was opened. */
+  const fedIds = new Set<string>()
+  const adopted = new Set<string>()
+  const handedOut = (messages: readonly Message[]) => {
+    for (const message of messages) {
+      known.add(message)
+      fedIds.add(message.id)
+    }
+  }
+
+  const memory = watchSaves(rejoin.memory(sessionId), (messages) => {
+    for (const message of messages) known.add(message)
+    // Not within the controller's own handling of its save.
+    queueMicrotask(feed)
+  })
+  const session = await resumeChatSession(define(memory), { sessionId, storage: rejoin.storage })
+  const initialMessages = await memory.load()
+  handedOut(initialMessages)
+  const controller = createController({ ...session.chat, initialMessages })
+  const confirmation = session.createConfirmation({ chat: controller, ...(ttlMs !== undefined && { ttlMs }) })
+  let closed = false
+
+  function feed(): void {
+    if (closed) return
+    const remote = stored.get()
+    const merged = mergeRemoteMessages(
+      {
+        messages: controller.getState().messages,
+        unsaved: (message) => !known.has(message),
+        streamsHere: (message) => message.status === 'streaming' && !fedIds.has(message.id),
+      },
+      remote,
+    )
+    if (!merged) return
+    const shown = new Set(merged)
+    handedOut(remote.filter((message) => shown.has(message)))
+    controller.setMessages(merged)
+  }
+
+  /** Only of messages that were made here: whoever else made a call puts it before a person where it was made. */
+  function adoptCalls(): void {
+    for (const { id, status, toolCalls = [] } of controller.getState().messages) {
+      if (status === 'streaming' || fedIds.has(id)) continue
+      for (const call of toolCalls) {
+        if (call.status !== 'requires_confirmation' || adopted.has(call.id)) continue
+        adopted.add(call.id)
+        confirmation.adopt(call).catch((error: unknown) => onError?.(error))
+      }
+    }
+  }
+
+  function tokenOf(toolCallId: string): string {
+    const record = confirmation.getByToolCall(toolCallId)
+    if (record) return record.token
+    throw new RejoinError('nothing-to-run', 'No confirmation is known for this tool call; nothing ran.', {
+      hint: 'It may still be on its way from where the call was made. If it never comes, ask for the action again.',
+    })
+  }
+
+  const ends = [stored.subscribe(feed), controller.subscribe(adoptCalls)]
+  feed()
+  return {
+    session,
+    controller,
+    confirmation,
+    approve: async (toolCallId) => confirmation.approve(tokenOf(toolCallId), sessionId),
+    deny: async (toolCallId, reason) => confirmation.reject(tokenOf(toolCallId), sessionId, reason),
+    close: () => {
+      closed = true
+      for (const end of ends) end()
+      session.close()
+      const { status, messages } = controller.getState()
+      // Without a stream of its own, `stop` would only end what others write into the list.
+      if (status === 'streaming' && !runsAction(messages)) controller.stop()
+    },
+  }
+}
+
+function runsAction(messages: readonly Message[]): boolean {
+  return messages.some(({ toolCalls = [] }) => toolCalls.some((call) => call.status === 'running'))
+}
+
+/** The same memory, which also tells what it has stored. */
+function watchSaves(memory: ChatMemory, saved: (messages: readonly Message[]) => void): ChatMemory {
+  return {
+    ...memory,
+    save: async (messages, options) => {
+      await memory.save(messages, options)
+      saved(messages)
+    },
+  }
+}
