@@ -1,3 +1,6 @@
 export { createChatController } from '../core/create-chat-controller.ts'
 export { createInMemoryMemory } from '../core/create-in-memory-memory.ts'
+export { InputBar, type InputBarProps } from './input-bar.tsx'
+export { Message } from './message.tsx'
+export { ToolConfirmation, type ToolConfirmationProps } from './tool-confirmation.tsx'
 export { useChat } from './use-chat.ts'
