@@ -9,6 +9,7 @@ import type { ChatSession } from '../session/chat-session.ts'
 import type { ActionConfirmationCoordinator } from '../session/confirmation-coordinator.ts'
 import type { ChatDefinition } from '../session/definition.ts'
 import { resumeChatSession } from '../session/resume-chat-session.ts'
+import { awaitRecord } from './await-record.ts'
 import { mergeRemoteMessages } from './merge-remote-messages.ts'
 
 export interface ConnectChatOptions<D extends ChatConfig, C extends ChatController> {
@@ -38,7 +39,7 @@ export interface ConnectedChat<D extends ChatConfig = ChatConfig, C extends Chat
    * Runs the action of a tool call, once among all tabs and devices: `confirmation.approve` by the id of the call.
    *
    * @throws RejoinError `nothing-to-run` for a call that was never put before a person, or whose confirmation has not
-   * arrived yet; else as `confirmation.approve` does.
+   * arrived within 2 s; else as `confirmation.approve` does.
    */
   readonly approve: (toolCallId: string) => Promise<ActionConfirmation>
   /** Denies the action. Otherwise like `approve`. */
@@ -118,8 +119,8 @@ export async function connectChat<D extends ChatConfig, C extends ChatController
     }
   }
 
-  function tokenOf(toolCallId: string): string {
-    const record = confirmation.getByToolCall(toolCallId)
+  async function tokenOf(toolCallId: string): Promise<string> {
+    const record = await awaitRecord(session, toolCallId)
     if (record) return record.token
     throw new RejoinError('nothing-to-run', 'No confirmation is known for this tool call; nothing ran.', {
       hint: 'It may still be on its way from where the call was made. If it never comes, ask for the action again.',
@@ -132,8 +133,8 @@ export async function connectChat<D extends ChatConfig, C extends ChatController
     session,
     controller,
     confirmation,
-    approve: async (toolCallId) => confirmation.approve(tokenOf(toolCallId), sessionId),
-    deny: async (toolCallId, reason) => confirmation.reject(tokenOf(toolCallId), sessionId, reason),
+    approve: async (toolCallId) => confirmation.approve(await tokenOf(toolCallId), sessionId),
+    deny: async (toolCallId, reason) => confirmation.reject(await tokenOf(toolCallId), sessionId, reason),
     close: () => {
       closed = true
       for (const end of ends) end()

@@ -73,6 +73,9 @@ export function createCoordinator(ports: CoordinatorPorts): ActionConfirmationCo
     throw new ConfigError(`ttlMs is ${ttlMs}, not a positive integer.`, { hint: 'Give the time in milliseconds.' })
   }
 
+  /** By the id of the call. */
+  const adoptions = new Map<string, Promise<ActionConfirmation>>()
+
   function find(token: string): ActionConfirmation | undefined {
     return records.get().find((record) => record.token === token)
   }
@@ -155,19 +158,20 @@ export function createCoordinator(ports: CoordinatorPorts): ActionConfirmationCo
   }
 
   async function adopt(call: ToolCall): Promise<ActionConfirmation> {
+    return adoptions.get(call.id) ?? track(adoptions, call.id, () => adoptOnce(call))
+  }
+
+  async function adoptOnce(call: ToolCall): Promise<ActionConfirmation> {
     const known = getByToolCall(call.id)
     if (known) {
       await records.proposals.get(known.token)
       return getByToolCall(call.id) ?? known
     }
-    try {
-      const token = tokenFor(freeId())
-      const proposal = { token, toolCallId: call.id, action: call.name, input: storable(call.args) }
-      return track(records.proposals, token, () => proposeAs(proposal, async () => call))
-    } catch (error) {
-      denyRemains(call.id).catch(() => undefined)
-      throw error
-    }
+    const token = tokenFor(freeId())
+    const input = storableOf(call)
+    return track(records.proposals, token, () =>
+      proposeAs({ token, toolCallId: call.id, action: call.name, input }, async () => call),
+    )
   }
 
   async function keep(token: string, call: ToolCall): Promise<ActionConfirmation> {
@@ -182,7 +186,7 @@ export function createCoordinator(ports: CoordinatorPorts): ActionConfirmationCo
       await records.add(record)
       return record
     } catch (error) {
-      denyRemains(call.id).catch(() => undefined)
+      denyRemains(call.id)
       throw error
     }
   }
@@ -200,8 +204,19 @@ export function createCoordinator(ports: CoordinatorPorts): ActionConfirmationCo
    * A call without a record could be run by anybody who finds it in the chat. Not awaited: the chat marks the call at
    * once, and then goes on with the model's answer to it.
    */
-  async function denyRemains(toolCallId: string): Promise<void> {
-    await chat.deny(toolCallId, 'the confirmation could not be stored')
+  function denyRemains(toolCallId: string): void {
+    Promise.resolve()
+      .then(() => chat.deny(toolCallId, 'the confirmation could not be stored'))
+      .catch(() => undefined)
+  }
+
+  function storableOf(call: ToolCall): JsonObject {
+    try {
+      return storable(call.args)
+    } catch (error) {
+      denyRemains(call.id)
+      throw error
+    }
   }
 
   return {

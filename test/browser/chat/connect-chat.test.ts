@@ -26,6 +26,23 @@ function fedModel() {
   return { adapter, feed: (token: string) => writer.write(token), end: () => writer.close() }
 }
 
+/** A model that calls for a refund, and has nothing to say to its result. */
+function refundingModel(): AdapterFactory {
+  return {
+    createSource: ({ messages }) => ({
+      stream: async function* () {
+        if (messages.at(-1)?.role === 'user') {
+          const args = JSON.stringify({ refundId: 'r1', order: 'A', euros: 5 })
+          yield { type: 'text', content: 'Shall I?' }
+          yield { type: 'tool_call', toolCall: { id: 'call-1', name: REFUND_TOOL, args } }
+        }
+        yield { type: 'done' }
+      },
+      abort: () => {},
+    }),
+  }
+}
+
 /** A tab: its own Rejoin over the same database. */
 async function openTab(realm: string, adapter = fedModel().adapter) {
   const ran: string[] = []
@@ -106,4 +123,37 @@ for (const regime of ['every-change', 'finalized'] satisfies PersistenceRegime[]
     expect(b.chat.session.getConfirmations()).toMatchObject([{ token, status: 'approved' }])
     expect(b.chat.controller.getState().messages[0]?.toolCalls?.[0]).toMatchObject({ status: 'complete' })
   })
+
+  test(`G1 C8 what the model calls for waits for a person, and runs once by the id of its call (${regime})`, async () => {
+    setPersistenceRegime(regime)
+    const a = await openTab(crypto.randomUUID(), refundingModel())
+    await a.chat.controller.send('I want my money back')
+    await expect.poll(a.chat.session.getConfirmations).toMatchObject([{ toolCallId: 'call-1', status: 'pending' }])
+    expect(a.ran).toEqual([])
+    await Promise.all([a.chat.approve('call-1'), a.chat.approve('call-1')])
+    expect(a.ran).toEqual(['r1'])
+    expect(a.chat.session.getConfirmations()).toMatchObject([{ toolCallId: 'call-1', status: 'approved' }])
+  })
 }
+
+test('G1 G3 what the model of one tab calls for is approved in another, and runs there, once', async () => {
+  const realm = crypto.randomUUID()
+  const a = await openTab(realm, refundingModel())
+  const b = await openTab(realm, refundingModel())
+  await a.chat.controller.send('I want my money back')
+  await expect.poll(b.chat.session.getConfirmations).toMatchObject([{ toolCallId: 'call-1', status: 'pending' }])
+  await expect.poll(() => b.shown()).toContain('Shall I?')
+  expect((await b.chat.approve('call-1')).status).toBe('approved')
+  expect([a.ran, b.ran]).toEqual([[], ['r1']])
+  await expect.poll(a.chat.session.getConfirmations).toMatchObject([{ toolCallId: 'call-1', status: 'approved' }])
+  expect((await a.chat.approve('call-1')).status).toBe('approved')
+  expect(a.ran).toEqual([])
+})
+
+test('G3 a call that no confirmation is known for is not run by its id', async () => {
+  const { chat, ran } = await openTab(crypto.randomUUID())
+  for (const decide of [chat.approve, chat.deny]) {
+    await expect(decide('call-1')).rejects.toMatchObject({ code: 'nothing-to-run' })
+  }
+  expect(ran).toEqual([])
+})

@@ -1,0 +1,149 @@
+import { createChatController } from '@agentskit/core'
+import { InputBar, Message, ToolConfirmation } from '@agentskit/react'
+import { act, cleanup, fireEvent, render, renderHook, screen, waitFor, within } from '@testing-library/react'
+import { StrictMode } from 'react'
+import { type ChatMemory, defineChat, openRejoin, type Rejoin } from 'rejoin'
+import { useOfflineChat } from 'rejoin/react'
+import { afterEach, expect, onTestFinished, test } from 'vitest'
+
+afterEach(cleanup)
+
+async function openTab(realm: string): Promise<Rejoin> {
+  const rejoin = await openRejoin({ account: 'use-offline-chat', realm })
+  onTestFinished(() => rejoin.close())
+  return rejoin
+}
+
+/** A desk that calls for a refund when it is asked for one, and counts what it refunds. */
+function desk() {
+  const ran: unknown[] = []
+  const refund = ({ order }: Record<string, unknown>) => `${ran.push(order)} refunded`
+  const define = (memory: ChatMemory) =>
+    defineChat({
+      id: 'desk',
+      chat: {
+        memory,
+        tools: [{ name: 'refund', requiresConfirmation: true, execute: refund }],
+        adapter: {
+          createSource: ({ messages }) => ({
+            async *stream() {
+              const last = messages.at(-1)
+              if (last?.content === 'refund') {
+                const toolCall = { id: 'call-1', name: 'refund', args: '{"order":"A"}' }
+                yield { type: 'tool_call', toolCall } as const
+              } else yield { type: 'text', content: `You said ${last?.content}` } as const
+              yield { type: 'done' } as const
+            },
+            abort: () => {},
+          }),
+        },
+      },
+    })
+  return { ran, define }
+}
+
+interface SupportProps {
+  readonly rejoin: Rejoin
+  readonly sessionId: string
+  readonly define: ReturnType<typeof desk>['define']
+  readonly seen?: string[]
+}
+
+function Support({ rejoin, sessionId, define, seen }: SupportProps) {
+  const open = useOfflineChat({ rejoin, sessionId, define, createController: createChatController })
+  if (open.state === 'failed')
+    return (
+      <button type="button" onClick={open.retry}>
+        {String(open.problem)}
+      </button>
+    )
+  if (open.state !== 'open') return <p>Opening</p>
+  const { messages, approve, deny } = open.chat
+  seen?.push(`${open.connected.session.sessionId} for ${sessionId}`)
+  return (
+    <section>
+      {messages.map((message) => (
+        <Message key={message.id} message={message} />
+      ))}
+      {messages
+        .flatMap(({ toolCalls = [] }) => toolCalls)
+        .map((call) => (
+          <ToolConfirmation key={call.id} toolCall={call} onApprove={approve} onDeny={deny} />
+        ))}
+      <output>{open.confirmations.map(({ status }) => status).join()}</output>
+      <p role="alert">{open.problem === undefined ? '' : String(open.problem)}</p>
+      <InputBar chat={open.chat} />
+    </section>
+  )
+}
+
+async function say(tab: HTMLElement, text: string): Promise<void> {
+  const input = await within(tab).findByRole('textbox')
+  fireEvent.change(input, { target: { value: text } })
+  await within(tab).findByDisplayValue(text)
+  fireEvent.click(within(tab).getByText('Send'))
+}
+
+test('G1 H1 two tabs of one session, each in strict mode: each follows the other, and a refund runs once', async () => {
+  const realm = crypto.randomUUID()
+  const { ran, define } = desk()
+  const [one, two] = [await openTab(realm), await openTab(realm)]
+  const a = render(<Support rejoin={one} sessionId="s1" define={define} />, { wrapper: StrictMode }).container
+  const b = render(<Support rejoin={two} sessionId="s1" define={define} />, { wrapper: StrictMode }).container
+  await say(a, 'hello')
+  await within(b).findByText('You said hello')
+  await say(b, 'refund')
+  const approve = await within(a).findByText('Approve')
+  fireEvent.click(approve)
+  fireEvent.click(approve)
+  await within(a).findByText('approved')
+  await within(b).findByText('approved')
+  expect(ran).toEqual(['A'])
+  await within(b).findByText('You said 1 refunded')
+  expect(within(b).queryByText('Approve')).toBeNull()
+  for (const alert of screen.getAllByRole('alert')) expect(alert.textContent).toBe('')
+})
+
+test('H7 a chat of another session is never shown under the new one', async () => {
+  const rejoin = await openTab(crypto.randomUUID())
+  const { define } = desk()
+  const seen: string[] = []
+  const { container, rerender } = render(<Support rejoin={rejoin} sessionId="s1" define={define} seen={seen} />)
+  await say(container, 'hello')
+  await screen.findByText('You said hello')
+  rerender(<Support rejoin={rejoin} sessionId="s2" define={define} seen={seen} />)
+  await screen.findByRole('textbox')
+  expect(screen.queryByText('You said hello')).toBeNull()
+  rerender(<Support rejoin={rejoin} sessionId="s1" define={define} seen={seen} />)
+  await screen.findByText('You said hello')
+  expect(new Set(seen)).toEqual(new Set(['s1 for s1', 's2 for s2']))
+})
+
+test('a chat that cannot be opened says why, and opens when it is tried again', async () => {
+  const rejoin = await openTab(crypto.randomUUID())
+  const { define } = desk()
+  let broken = true
+  const failing = (memory: ChatMemory) => {
+    if (broken) throw new Error('No model today')
+    return define(memory)
+  }
+  render(<Support rejoin={rejoin} sessionId="s1" define={failing} />)
+  const retry = await screen.findByText('Error: No model today')
+  broken = false
+  fireEvent.click(retry)
+  await screen.findByRole('textbox')
+})
+
+test('a decision that finds nothing to run shows in `problem`, and does not reject', async () => {
+  const rejoin = await openTab(crypto.randomUUID())
+  const { define } = desk()
+  const { result } = renderHook(() =>
+    useOfflineChat({ rejoin, sessionId: 's1', define, createController: createChatController }),
+  )
+  const open = () => (result.current.state === 'open' ? result.current : undefined)
+  await waitFor(() => expect(open()).toBeDefined())
+  await act(async () => open()?.chat.approve('call-9'))
+  expect(open()?.problem).toMatchObject({ code: 'nothing-to-run' })
+  act(() => open()?.dismissProblem())
+  expect(open()).toMatchObject({ problem: undefined })
+})
