@@ -50,6 +50,21 @@ test('E2E 4 · G1 G9 F1 F15 in the demo both decide offline, and the card of the
   expect(complaints).toEqual([])
 })
 
+test('G1 G3 C8 what the model calls for on the laptop is approved on the phone, and runs once', async () => {
+  const { laptop, phone, refundCount, complaints } = await openDemo(FAST)
+  await laptop.send('I want my money back')
+  for (const device of [laptop, phone]) await device.find('approve').waitFor()
+  expect(await refundCount()).toBe('0')
+  await phone.click('approve')
+  await eventually(phone.cards).toEqual(['decided: Approved here.'])
+  await eventually(async () => (await laptop.cards()).join()).toMatch(/^decided: Approved( on Phone)?\.$/)
+  expect(await refundCount()).toBe('1')
+  await eventually(phone.words).toContain(
+    'Refunded 25 € for order A-1042. That was the whole of it: one decision, one refund.',
+  )
+  expect(complaints).toEqual([])
+})
+
 test('E2E 1 · G6 G11 the demo without a server brings everything back after a reload, and no other device sees it', async () => {
   const { page, laptop, phone } = await openDemo(`${FAST}&server=none`)
   await laptop.send('/order')

@@ -32,6 +32,18 @@ test('a stopped answer ends without another token', async () => {
   expect(types).toEqual(['text'])
 })
 
+test('asked for a refund it calls the tool, each time as a call of its own', async () => {
+  const ids: string[] = []
+  for (const _ of [1, 2]) {
+    const source = createScriptedModel({ tokenMs: 0 }).createSource({ messages: [message('user', 'A refund, please')] })
+    for await (const { type, toolCall } of source.stream()) {
+      if (type === 'tool_call' && toolCall) ids.push(toolCall.id)
+      if (toolCall) expect(JSON.parse(toolCall.args)).toMatchObject({ order: 'A-1042', euros: 25 })
+    }
+  }
+  expect(new Set(ids).size).toBe(2)
+})
+
 test('after a tool it says what the tool did', () => {
   expect(answerTo([message('tool', 'Refunded 25 €.')])).toContain('Refunded 25 €.')
   expect(answerTo([message('tool', 'A person rejected it.')])).toContain('nothing was refunded')
