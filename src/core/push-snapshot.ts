@@ -1,4 +1,3 @@
-import { statusRank } from '../protocol/claim-status.ts'
 import type { Epoch, ETag } from '../protocol/identity.ts'
 import type { Problem } from '../protocol/problem.ts'
 import type { PutSession } from '../protocol/put-session.ts'
@@ -37,7 +36,7 @@ export function beginPush(session: DeviceSession, context: PushContext): Decided
     snapshot: local,
     ifMatch: row.base?.etag ?? null,
     inDoubt: local.confirmations
-      .filter(({ token, status }) => statusRank(status) < 2 && leftEarlier(row, token, context.epoch))
+      .filter(({ token }) => leftEarlier(row, token, context.epoch))
       .map(({ token }) => token),
   }
   const left = addLeft(row.left, local.confirmations, context.epoch)

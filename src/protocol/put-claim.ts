@@ -45,7 +45,15 @@ export const PutClaimSchema = z.discriminatedUnion('op', [
     ...withSnapshot,
   }),
   z.object({ op: z.literal('release'), incarnation, claimId: ClaimId, attempt: Position, note: z.optional(note) }),
-  z.object({ op: z.literal('assert'), incarnation, claimId: ClaimId, attempt: Position, note: z.optional(note) }),
+  z.object({
+    op: z.literal('assert'),
+    incarnation,
+    claimId: ClaimId,
+    attempt: Position,
+    want: WantSchema,
+    confirmation: ConfirmationSchema,
+    note: z.optional(note),
+  }),
   z.object({ op: z.literal('take-over'), incarnation, claimId: ClaimId, attempt: Position, note }),
   z.object({ op: z.literal('clear-doubt'), incarnation, claimId: ClaimId, attempt: Position, note }),
 ])
@@ -78,8 +86,16 @@ export type PutClaim =
         readonly outcome: Outcome
         readonly note?: string | undefined
       })
-  /** `release`: nothing ran. `assert`: after a restore, I still hold it. */
-  | (ClaimOf & { readonly op: 'release' | 'assert'; readonly attempt: number; readonly note?: string | undefined })
+  /** Nothing ran. */
+  | (ClaimOf & { readonly op: 'release'; readonly attempt: number; readonly note?: string | undefined })
+  /** After a restore: I hold it, whatever the backup knows of it; `want` and `confirmation` as it was claimed. */
+  | (ClaimOf & {
+      readonly op: 'assert'
+      readonly attempt: number
+      readonly want: Want
+      readonly confirmation: Confirmation
+      readonly note?: string | undefined
+    })
   /** By a person; `attempt` is the one that was seen. */
   | (ClaimOf & { readonly op: 'take-over' | 'clear-doubt'; readonly attempt: number; readonly note: string })
 

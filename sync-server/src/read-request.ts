@@ -71,7 +71,7 @@ export function readPutSession(body: unknown, sessionId: string): PutSession {
 
 export function readPutClaim(body: unknown, token: string): PutClaim {
   const request = parse(PutClaimSchema, body)
-  if (request.op === 'claim' && request.confirmation.token !== token) {
+  if ('confirmation' in request && request.confirmation.token !== token) {
     throw new RequestProblem('bad-request', 'The confirmation has another token than the URL.')
   }
   checkAllOrNone(request)

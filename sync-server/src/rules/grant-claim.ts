@@ -66,10 +66,11 @@ function gaveUp(row: ClaimRecord, claimId: string): boolean {
   return row.evidence.some((it) => it.claimId === claimId && (it.how === 'released' || it.how === 'taken-over'))
 }
 
-function callConflict(
+/** A tool call has one confirmation. */
+export function callConflict(
   state: SessionState,
   known: Confirmation | undefined,
-  { confirmation }: ClaimRequest,
+  { confirmation }: { readonly confirmation: Confirmation },
 ): Objection | undefined {
   const { token, toolCallId } = confirmation
   const other = known

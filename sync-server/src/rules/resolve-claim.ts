@@ -1,5 +1,6 @@
 import { isWant, outcomeOf } from '../../../src/protocol/claim-status.ts'
 import type { PutClaim } from '../../../src/protocol/put-claim.ts'
+import { assertClaim } from './assert-claim.ts'
 import { type ClaimOutcome, isHolder, viewOf } from './claim-reply.ts'
 import { restored } from './grant-claim.ts'
 import { moveToken } from './move-token.ts'
@@ -17,6 +18,7 @@ export function resolveClaim(
   context: RuleContext,
 ): ClaimOutcome {
   const row = state.claims.get(token)
+  if (request.op === 'assert') return assertClaim(state, row, request, context)
   if (!row) {
     const objection: Objection = {
       code: 'claim-missing',
@@ -30,8 +32,6 @@ export function resolveClaim(
       return settle(state, row, request, context)
     case 'release':
       return release(state, row, request, context)
-    case 'assert':
-      return assertClaim(state, row, request, context)
     case 'take-over':
       return takeOver(state, row, request, context)
     case 'clear-doubt':
@@ -74,18 +74,6 @@ function release(state: SessionState, row: ClaimRecord, request: Statement, cont
   if (hasEvidence(row, 'released', request)) return { result: 'recorded', claim: claimView(row) }
   if (!holdsAttempt(row, request, context) || !isWant(row.status)) return lost(row)
   return recorded(state, nextAttempt(addEvidence(row, 'released', request, context)), request.claimId, context)
-}
-
-/** After a restore the holder says that it still holds the claim, or did run it. */
-function assertClaim(state: SessionState, row: ClaimRecord, request: Statement, context: RuleContext): ClaimOutcome {
-  if (!row.doubt) {
-    return holdsAttempt(row, request, context) ? { result: 'recorded', claim: claimView(row) } : lost(row)
-  }
-  const free = row.claimId === undefined && isWant(row.status)
-  if (row.attempt !== request.attempt || !(free || isHolder(row, request.claimId, context))) return lost(row)
-  const { device, label, sub, now } = context
-  const held: ClaimRecord = { ...row, claimId: request.claimId, device, label, sub, at: row.at ?? now, doubt: false }
-  return recorded(state, addEvidence(held, 'asserted', request, context), request.claimId, context)
 }
 
 /** A person on another device ends an attempt that seems to go nowhere, on record: the decision is asked again. */

@@ -7,7 +7,7 @@ import {
 import { chains, initialState } from '../../../src/core/conversation-chain.ts'
 import { overlayStatuses } from '../../../src/core/overlay-statuses.ts'
 import { pruneConfirmations } from '../../../src/core/prune-confirmations.ts'
-import { isOutcome } from '../../../src/protocol/claim-status.ts'
+import { isOutcome, statusRank } from '../../../src/protocol/claim-status.ts'
 import type { ClaimView } from '../../../src/protocol/claim-view.ts'
 import { newSession } from './incarnation.ts'
 import type { Objection } from './reply.ts'
@@ -63,7 +63,7 @@ export function storeSnapshot(state: SessionState, asked: AskedSnapshot, context
     })
   }
 
-  const doubtful = claimsInDoubt(state, asked)
+  const doubtful = claimsInDoubt(state, asked, context)
   const claims = new Map(state.claims)
   for (const claim of doubtful) claims.set(claim.token, claim)
   const confirmations = pruneConfirmations(
@@ -106,21 +106,22 @@ function definitionMismatch({ snapshot: stored, claims }: SessionState, asked: A
   return { code: 'claim-missing', message: `The confirmation ${open.token} is still open.`, hint: 'Reject it first.' }
 }
 
-/** Tokens that the server has no row for, because a restore lost it: nobody may claim them before they are cleared. */
-function claimsInDoubt(state: SessionState, { inDoubt, snapshot, incarnation }: AskedSnapshot): readonly ClaimRecord[] {
-  const tokens = new Set(inDoubt?.filter((token) => !state.claims.has(token)))
-  return snapshot.confirmations
-    .filter((confirmation) => tokens.has(confirmation.token))
-    .map((confirmation) => ({
-      token: confirmation.token,
-      status: confirmation.status,
-      attempt: 0,
-      doubt: !isOutcome(confirmation.status),
-      incarnation,
-      toolCallId: confirmation.toolCallId,
-      confirmation,
-      evidence: [],
-    }))
+/**
+ * What a device knows of tokens that left it before a restore, rule I5. One that the server has no row for gets one; one
+ * in doubt moves on to what the device saw. An unfinished one is in doubt: nobody may claim it before that is cleared.
+ */
+function claimsInDoubt(state: SessionState, asked: AskedSnapshot, { now }: RuleContext): readonly ClaimRecord[] {
+  const tokens = new Set(asked.inDoubt)
+  return asked.snapshot.confirmations.flatMap((confirmation) => {
+    const { token, status, toolCallId } = confirmation
+    if (!tokens.has(token)) return []
+    const doubt = !isOutcome(status)
+    const seen = { status, doubt, confirmation, ...(!doubt && { settledAt: now }) }
+    const row = state.claims.get(token)
+    if (!row) return [{ token, attempt: 0, incarnation: asked.incarnation, toolCallId, evidence: [], ...seen }]
+    const later = row.doubt && row.toolCallId === toolCallId && statusRank(status) > statusRank(row.status)
+    return later ? [{ ...row, ...seen, confirmation: { ...row.confirmation, status } }] : []
+  })
 }
 
 /** What is stored, and what a claim created before any snapshot showed it. */

@@ -5,6 +5,7 @@ import { confirmation, HOUR, put, snapshot } from '../sessions.ts'
 import { createPureServer, type PureServer, T0 } from './pure-server.ts'
 
 type Claim = Extract<PutClaim, { op: 'claim' }>
+type Assertion = Extract<PutClaim, { op: 'assert' }>
 
 /** A click on the token `t1`, which left the device in this epoch. */
 function click(claimId: string, change: Partial<Claim> = {}): Claim {
@@ -23,6 +24,10 @@ function click(claimId: string, change: Partial<Claim> = {}): Claim {
 const settle = (claimId: string, attempt = 0) =>
   ({ op: 'settle', incarnation: 'i1', claimId, attempt, outcome: 'approved' }) as const
 const release = (claimId: string, attempt = 0) => ({ op: 'release', incarnation: 'i1', claimId, attempt }) as const
+const assert = (claimId: string, change: Partial<Assertion> = {}): Assertion => {
+  const about = confirmation('t1', { expiresAt: T0 + HOUR })
+  return { op: 'assert', incarnation: 'i1', claimId, attempt: 0, want: 'approving', confirmation: about, ...change }
+}
 const takeOver = (claimId: string, attempt = 0) =>
   ({ op: 'take-over', incarnation: 'i1', claimId, attempt, note: 'the laptop is gone' }) as const
 
@@ -309,9 +314,8 @@ test('I5 F48 after a restore a token that left earlier is in doubt: nobody wins 
   const asked = server.claim('a', click('c1'))
   expect(asked).toMatchObject({ status: 409, result: 'refused', problem: { code: 'restored' }, claim: { doubt: true } })
   expect(server.claim('b', click('c2'))).toMatchObject({ result: 'refused', problem: { code: 'restored' } })
-  const assertion = { op: 'assert', incarnation: 'i1', claimId: 'c1', attempt: 0 } as const
-  expect(server.claim('a', assertion)).toMatchObject({ result: 'recorded', claim: { doubt: false, claimId: 'c1' } })
-  expect(server.claim('a', assertion)).toMatchObject({ result: 'recorded' })
+  expect(server.claim('a', assert('c1'))).toMatchObject({ result: 'recorded', claim: { doubt: false, claimId: 'c1' } })
+  expect(server.claim('a', assert('c1'))).toMatchObject({ result: 'recorded' })
   expect(server.claim('a', click('c1'))).toMatchObject({ result: 'won' })
   expect(server.claim('b', click('c2'))).toMatchObject({ result: 'lost' })
   expect(server.claim('a', settle('c1'))).toMatchObject({ result: 'recorded' })
@@ -324,7 +328,43 @@ test('I5 a person clears a doubt: the decision is asked again, and the holder wh
   const clear = { op: 'clear-doubt', incarnation: 'i1', claimId: 'c9', attempt: 0, note: 'asked the bank' } as const
   expect(server.claim('b', clear)).toMatchObject({ result: 'recorded', claim: { status: 'pending', attempt: 1 } })
   expect(server.claim('b', clear)).toMatchObject({ result: 'recorded' })
-  const assertion = { op: 'assert', incarnation: 'i1', claimId: 'c1', attempt: 0 } as const
-  expect(server.claim('a', assertion)).toMatchObject({ result: 'lost' })
+  expect(server.claim('a', assert('c1'))).toMatchObject({ result: 'lost' })
   expect(server.claim('b', click('c2', { leftIn: '2000-second' }))).toMatchObject({ result: 'won' })
+})
+
+test('I5 G2 a holder asserts what the backup never heard of, and the one who clicks after it has lost', () => {
+  for (const server of [createPureServer(), serverWithToken()]) {
+    server.epoch = '2000-second'
+    expect(server.claim('a', assert('c1'))).toMatchObject({
+      result: 'recorded',
+      claim: { status: 'approving', claimId: 'c1', device: 'a', doubt: false },
+    })
+    expect(server.claim('a', assert('c1'))).toMatchObject({ result: 'recorded' })
+    expect(server.claim('b', click('c2'))).toMatchObject({ result: 'lost' })
+    expect(server.claim('a', settle('c1'))).toMatchObject({ result: 'recorded', claim: { status: 'approved' } })
+  }
+})
+
+test('I5 the holder says what it wanted, whatever another device clicked before it', () => {
+  const server = createPureServer()
+  server.epoch = '2000-second'
+  server.claim('b', click('c2', { want: 'rejecting' }))
+  expect(server.claim('a', assert('c1'))).toMatchObject({ result: 'recorded', claim: { status: 'approving' } })
+  expect(server.claim('a', settle('c1'))).toMatchObject({ result: 'recorded', claim: { status: 'approved' } })
+})
+
+test('I5 K8 an attempt that the backup does not know stands before the one that it knows, and never the other way', () => {
+  const server = serverWithToken()
+  server.claim('a', click('c1'))
+  expect(server.claim('b', assert('c2', { attempt: 1 }))).toMatchObject({
+    result: 'recorded',
+    claim: { attempt: 1, claimId: 'c2', device: 'b' },
+  })
+  expect(server.claim('a', assert('c1'))).toMatchObject({ result: 'lost', claim: { claimId: 'c2' } })
+  expect(server.claim('c', assert('c3', { attempt: 1 }))).toMatchObject({ result: 'lost', claim: { claimId: 'c2' } })
+})
+
+test('I5 K3 an assertion does not give a tool call a second confirmation', () => {
+  const server = serverWithToken({ token: 'other' })
+  expect(server.claim('a', assert('c1'))).toMatchObject({ result: 'refused', problem: { code: 'snapshot-invalid' } })
 })

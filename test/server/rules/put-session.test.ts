@@ -241,3 +241,24 @@ test('I5 an unfinished token that left in an earlier epoch is stored in doubt wh
     { token: 't2', status: 'pending', doubt: true },
   ])
 })
+
+test('I5 F48 a token in doubt moves on to what a device knows of it: an outcome ends the doubt', () => {
+  const server = createPureServer()
+  const asked = (status: 'pending' | 'approving' | 'approved') =>
+    snapshot((server.state().session?.cursor ?? 0) + 1, { confirmations: [confirmation('t1', { status })] })
+  server.put('a', put('w1', asked('pending'), { inDoubt: ['t1'] }), null)
+  const seen = server.putNext('b', put('w2', asked('approving'), { inDoubt: ['t1'] }))
+  expect(seen.claims).toMatchObject([{ token: 't1', status: 'approving', doubt: true }])
+  const done = server.putNext('b', put('w3', asked('approved'), { inDoubt: ['t1'] }))
+  expect(done.snapshot?.confirmations).toMatchObject([{ status: 'approved' }])
+  expect(server.state().claims.get('t1')).toMatchObject({ status: 'approved', doubt: false })
+  server.putNext('a', put('w4', asked('approving'), { inDoubt: ['t1'] }))
+  expect(server.statusOf('t1')).toBe('approved')
+})
+
+test('I5 K9 an outcome that only a device knows comes with the snapshot that names the token', () => {
+  const server = createPureServer()
+  const asked = snapshot(1, { confirmations: [confirmation('t1', { status: 'approved' })] })
+  expect(server.put('a', put('w1', asked), null)).toMatchObject({ code: 'claim-missing' })
+  expect(server.put('a', put('w2', asked, { inDoubt: ['t1'] }), null).status).toBe(201)
+})

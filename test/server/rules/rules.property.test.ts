@@ -24,12 +24,13 @@ const step = fc.oneof(
   fc.record({ kind: fc.constant('claim' as const), device, token, claimId, want, leftIn }),
   fc.record({ kind: fc.constant('settle' as const), device, token, claimId, attempt, outcome }),
   fc.record({
-    kind: fc.constantFrom('release' as const, 'assert' as const, 'take-over' as const, 'clear-doubt' as const),
+    kind: fc.constantFrom('release' as const, 'take-over' as const, 'clear-doubt' as const),
     device,
     token,
     claimId,
     attempt,
   }),
+  fc.record({ kind: fc.constant('assert' as const), device, token, claimId, attempt, want }),
   fc.record({
     kind: fc.constant('put' as const),
     device,
@@ -70,7 +71,9 @@ test('G1 R1 R7 in any order of requests one claim wins an attempt, and nothing t
               ? { ...base, op: it.kind, want: it.want, confirmation: about, leftIn: it.leftIn }
               : it.kind === 'settle'
                 ? { ...base, op: it.kind, attempt: it.attempt, outcome: it.outcome }
-                : { ...base, op: it.kind, attempt: it.attempt },
+                : it.kind === 'assert'
+                  ? { ...base, op: it.kind, attempt: it.attempt, want: it.want, confirmation: about }
+                  : { ...base, op: it.kind, attempt: it.attempt },
           )
           ClaimAnswerSchema.parse(answer)
           if (answer.result === 'won') {

@@ -59,7 +59,7 @@ test('K1 what is sent has left this device, and stays left', () => {
   expect(change?.row?.left).toEqual({ old: '1-x', 'confirm-1': EPOCH })
 })
 
-test('I5 unfinished tokens that left in an earlier epoch are named as in doubt', () => {
+test('I5 tokens that left in an earlier epoch are named, also what became of them', () => {
   const confirmations = [
     confirmation({ token: 'earlier', toolCallId: 'a' }),
     confirmation({ token: 'done', toolCallId: 'b', status: 'approved' }),
@@ -68,7 +68,7 @@ test('I5 unfinished tokens that left in an earlier epoch are named as in doubt',
   ]
   const left = { earlier: '1-x', done: '1-x', now: EPOCH }
   const { result } = beginPush(session({ ...dirty, local: snapshot({ cursor: 5, confirmations }), left }), context)
-  expect(result).toMatchObject({ request: { inDoubt: ['earlier'] } })
+  expect(result).toMatchObject({ request: { inDoubt: ['earlier', 'done'] } })
 })
 
 test.each([
