@@ -27,7 +27,7 @@ export function createScriptedModel({ tokenMs }: { readonly tokenMs: number }): 
 
 /** What the model says; exported, so that a test knows the words. */
 export function answerTo(messages: readonly Message[]): string {
-  const last = messages.at(-1)
+  const last = lastWord(messages)
   if (last?.role === 'tool') {
     return last.content.startsWith('Refunded')
       ? `${last.content} That was the whole of it: one decision, one refund.`
@@ -44,8 +44,13 @@ export function answerTo(messages: readonly Message[]): string {
 }
 
 function wantsRefund(messages: readonly Message[]): boolean {
-  const last = messages.at(-1)
+  const last = lastWord(messages)
   return last?.role === 'user' && /refund|money back/i.test(last.content)
+}
+
+/** What is to be answered; behind it the list may already hold the empty message of the answer. */
+function lastWord(messages: readonly Message[]): Message | undefined {
+  return messages.findLast(({ role }) => role === 'user' || role === 'tool')
 }
 
 function refundCall() {

@@ -101,7 +101,7 @@ export function createChatController(initial: ChatConfig): ChatController {
     for (let round = 0; round < rounds; round += 1) {
       const assistant = message({ role: 'assistant', content: '', status: 'streaming' })
       store.set({ messages: [...request, assistant], status: 'streaming', error: null, ...(round === 0 ? patch : {}) })
-      const calls = await stream(run, request, assistant.id)
+      const calls = await stream(run, assistant.id)
       if (!calls) return
       if (calls.length === 0) return settle(run)
       if (!(await performCalls(run, calls))) return
@@ -121,12 +121,14 @@ export function createChatController(initial: ChatConfig): ChatController {
   }
 
   /** The tool calls of the finished answer; `undefined` when it was stopped or failed. */
-  async function stream(run: Run, request: readonly Message[], id: string): Promise<readonly ToolCall[] | undefined> {
+  async function stream(run: Run, id: string): Promise<readonly ToolCall[] | undefined> {
     if (run.stopped) return undefined
     const calls: ToolCall[] = []
+    // As upstream, with the empty message that is about to be streamed.
+    const request = [...store.get().messages]
     emit({ type: 'llm:start', messageCount: request.length })
     try {
-      const source = config.adapter.createSource({ messages: [...request], context: { tools: config.tools } })
+      const source = config.adapter.createSource({ messages: request, context: { tools: config.tools } })
       run.source = source
       for await (const chunk of source.stream()) {
         if (run.stopped) return undefined

@@ -31,7 +31,7 @@ function refundingModel(): AdapterFactory {
   return {
     createSource: ({ messages }) => ({
       stream: async function* () {
-        if (messages.at(-1)?.role === 'user') {
+        if (messages.findLast(({ role }) => role !== 'assistant')?.role === 'user') {
           const args = JSON.stringify({ refundId: 'r1', order: 'A', euros: 5 })
           yield { type: 'text', content: 'Shall I?' }
           yield { type: 'tool_call', toolCall: { id: 'call-1', name: REFUND_TOOL, args } }

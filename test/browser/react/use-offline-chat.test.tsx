@@ -27,7 +27,7 @@ function desk() {
         adapter: {
           createSource: ({ messages }) => ({
             async *stream() {
-              const last = messages.at(-1)
+              const last = messages.findLast(({ role }) => role !== 'assistant')
               if (last?.content === 'refund') {
                 const toolCall = { id: 'call-1', name: 'refund', args: '{"order":"A"}' }
                 yield { type: 'tool_call', toolCall } as const

@@ -104,7 +104,12 @@ for (const regime of ['every-change', 'finalized'] as const) {
     await adapter.sources[0]?.toolCall('call-1', 'lookup', { id: 7 })
     await adapter.sources[0]?.end()
     await settled()
-    expect(adapter.sources[1]?.request.messages.map((message) => message.role)).toEqual(['user', 'assistant', 'tool'])
+    expect(adapter.sources[1]?.request.messages.map((message) => message.role)).toEqual([
+      'user',
+      'assistant',
+      'tool',
+      'assistant',
+    ])
     await answered(sent, adapter, 'here it is')
     expect(controller.getState().messages.map((message) => message.role)).toEqual([
       'user',
