@@ -6,6 +6,9 @@ import type { ServerOptions } from './create-server.ts'
 export const USAGE = `rejoin-server: the sync server of Rejoin
 
   rejoin-server [options]
+  rejoin-server restore <backup> [--data <file or folder>]
+                          puts a backup in the place of the data file, which is kept beside it; the devices
+                          give back what the backup lacks. The server must not run.
 
   --port <n>              port to listen on (8787); 0 takes a free one
   --host <address>        address to listen on (127.0.0.1); another than loopback needs --jwt-secret
@@ -21,20 +24,28 @@ export const USAGE = `rejoin-server: the sync server of Rejoin
 
 export type Command =
   | { readonly kind: 'start'; readonly options: ServerOptions }
+  | { readonly kind: 'restore'; readonly backup: string; readonly file: string }
   | { readonly kind: 'help' }
   | { readonly kind: 'version' }
   | { readonly kind: 'wrong'; readonly message: string }
 
 /** Reads the command line; what is wrong with it is a value, to be printed. */
 export function readCommandLine(args: readonly string[], environment: NodeJS.ProcessEnv): Command {
-  let values: ReturnType<typeof parse>
+  let values: ReturnType<typeof parse>['values']
+  let words: readonly string[]
   try {
-    values = parse(args)
+    ;({ values, positionals: words } = parse(args))
   } catch (error) {
     return { kind: 'wrong', message: error instanceof Error ? error.message : String(error) }
   }
   if (values.help) return { kind: 'help' }
   if (values.version) return { kind: 'version' }
+  const [word, backup, ...more] = words
+  if (word === 'restore') {
+    if (backup === undefined || more.length > 0) return wrong('restore takes one backup.')
+    return { kind: 'restore', backup, file: dataFile(values.data) }
+  }
+  if (word !== undefined) return wrong(`There is no command ${word}.`)
   const port = wholeNumber(values.port)
   if (port === 'wrong' || (port !== undefined && port > 65_535)) return wrong('--port is a number from 0 to 65535.')
   const requestsPerMinute = wholeNumber(values['rate-limit'])
@@ -60,8 +71,9 @@ export function readCommandLine(args: readonly string[], environment: NodeJS.Pro
 }
 
 function parse(args: readonly string[]) {
-  const { values } = parseArgs({
+  return parseArgs({
     args: [...args],
+    allowPositionals: true,
     options: {
       port: { type: 'string' },
       host: { type: 'string' },
@@ -75,7 +87,6 @@ function parse(args: readonly string[]) {
       version: { type: 'boolean' },
     },
   })
-  return values
 }
 
 /** A folder, or a path that looks like one, holds `rejoin.sqlite`. */

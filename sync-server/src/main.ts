@@ -3,6 +3,7 @@ import closeWithGrace from 'close-with-grace'
 import { isRejoinError } from '../../src/errors.ts'
 import { readCommandLine, USAGE } from './command-line.ts'
 import { type ServerOptions, startServer } from './create-server.ts'
+import { type RestoreOptions, restoreSqlite } from './restore-sqlite.ts'
 
 const STOP_WITHIN_MS = 10_000
 
@@ -19,9 +20,22 @@ async function main(): Promise<void> {
     case 'wrong':
       fail(command.message, 'See rejoin-server --help.')
       break
+    case 'restore':
+      await restore(command)
+      break
     case 'start':
       await start(command.options)
       break
+  }
+}
+
+async function restore(options: RestoreOptions): Promise<void> {
+  try {
+    const { epoch, doubts, replaced } = await restoreSqlite(options)
+    process.stdout.write(`restored ${options.file}: epoch ${epoch}, confirmations in doubt: ${doubts}\n`)
+    if (replaced !== undefined) process.stdout.write(`the file before it is kept as ${replaced}\n`)
+  } catch (error) {
+    fail(error instanceof Error ? error.message : String(error), isRejoinError(error) ? error.hint : undefined)
   }
 }
 

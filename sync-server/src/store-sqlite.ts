@@ -1,12 +1,9 @@
-import { randomBytes } from 'node:crypto'
-import { closeSync, mkdirSync, openSync } from 'node:fs'
-import path from 'node:path'
 import { RejoinError } from '../../src/errors.ts'
-import type { Epoch } from '../../src/protocol/identity.ts'
+import { openSqliteFile } from './open-sqlite-file.ts'
 import type { Decided } from './rules/session-state.ts'
-import { openSqliteDriver, type SqliteDriver } from './sqlite-driver.ts'
+import type { SqliteDriver } from './sqlite-driver.ts'
+import { readEpoch } from './sqlite-epoch.ts'
 import { createSqliteRows } from './sqlite-rows.ts'
-import { migrate } from './sqlite-schema.ts'
 import type { DecisionScope, Store, StoredState } from './store.ts'
 
 export interface SqliteStoreOptions {
@@ -36,27 +33,7 @@ const MAX_BATCH = 256
  */
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<Store> {
   const { file, now = Date.now, onCommit } = options
-  if (file !== ':memory:') createPrivateFile(file)
-  const driver = await openSqliteDriver(file, options.driver)
-  let epoch: Epoch
-  try {
-    // One process owns the file: another one would not hear of its commits, and its devices would go stale unnoticed.
-    driver.exec(
-      'PRAGMA busy_timeout = 2000; PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;',
-    )
-    migrate(driver)
-    epoch = readEpoch(driver, now)
-  } catch (cause) {
-    driver.close()
-    if (cause instanceof RejoinError) throw cause
-    if (isLocked(cause)) {
-      throw new RejoinError('storage-unavailable', `Another process has ${file} open.`, {
-        hint: 'Stop the other rejoin-server, or give this one a data file of its own.',
-        cause,
-      })
-    }
-    throw new RejoinError('storage-unavailable', `The file ${file} is not a database that can be used.`, { cause })
-  }
+  const { driver, found: epoch } = await openSqliteFile(file, options.driver, (each) => readEpoch(each, now))
   const rows = createSqliteRows(driver)
   const begin = driver.prepare('BEGIN IMMEDIATE')
   const commit = driver.prepare('COMMIT')
@@ -158,30 +135,6 @@ function rollback(driver: SqliteDriver): void {
     driver.exec('ROLLBACK')
   } catch {
     // There was no transaction left to roll back.
-  }
-}
-
-function readEpoch(driver: SqliteDriver, now: () => number): Epoch {
-  driver
-    .prepare("INSERT OR IGNORE INTO store (key, value) VALUES ('epoch', ?)")
-    .run(`${now()}-${randomBytes(9).toString('base64url')}`)
-  return String(driver.prepare("SELECT value FROM store WHERE key = 'epoch'").get()?.value)
-}
-
-function isLocked(error: unknown): boolean {
-  return error instanceof Error && /database is locked/i.test(error.message)
-}
-
-/** Only its owner may read it; SQLite gives its WAL file the same mode. */
-function createPrivateFile(file: string): void {
-  try {
-    mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 })
-    closeSync(openSync(file, 'a', 0o600))
-  } catch (cause) {
-    throw new RejoinError('storage-unavailable', `The database ${file} cannot be created.`, {
-      hint: 'Check the path and its permissions.',
-      cause,
-    })
   }
 }
 

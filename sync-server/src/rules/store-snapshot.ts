@@ -112,7 +112,7 @@ function definitionMismatch({ snapshot: stored, claims }: SessionState, asked: A
  */
 function claimsInDoubt(state: SessionState, asked: AskedSnapshot, { now }: RuleContext): readonly ClaimRecord[] {
   const tokens = new Set(asked.inDoubt)
-  return asked.snapshot.confirmations.flatMap((confirmation) => {
+  return asked.snapshot.confirmations.flatMap((confirmation): readonly ClaimRecord[] => {
     const { token, status, toolCallId } = confirmation
     if (!tokens.has(token)) return []
     const doubt = !isOutcome(status)
