@@ -9,7 +9,9 @@ import type { ChatSession } from '../session/chat-session.ts'
 import type { ActionConfirmationCoordinator } from '../session/confirmation-coordinator.ts'
 import type { ChatDefinition } from '../session/definition.ts'
 import { resumeChatSession } from '../session/resume-chat-session.ts'
+import type { ChatToConfirm } from '../session/run-decision.ts'
 import { awaitRecord } from './await-record.ts'
+import { followMemory } from './follow-memory.ts'
 import { mergeRemoteMessages } from './merge-remote-messages.ts'
 
 export interface ConnectChatOptions<D extends ChatConfig, C extends ChatController> {
@@ -78,16 +80,19 @@ export async function connectChat<D extends ChatConfig, C extends ChatController
     }
   }
 
-  const memory = watchSaves(rejoin.memory(sessionId), (messages) => {
+  const followed = followMemory(rejoin.memory(sessionId), (messages) => {
     for (const message of messages) known.add(message)
     // Not within the controller's own handling of its save.
     queueMicrotask(feed)
   })
-  const session = await resumeChatSession(define(memory), { sessionId, storage: rejoin.storage })
-  const initialMessages = await memory.load()
+  const session = await resumeChatSession(define(followed.memory), { sessionId, storage: rejoin.storage })
+  const initialMessages = await followed.memory.load()
   handedOut(initialMessages)
   const controller = createController({ ...session.chat, initialMessages })
-  const confirmation = session.createConfirmation({ chat: controller, ...(ttlMs !== undefined && { ttlMs }) })
+  const confirmation = session.createConfirmation({
+    chat: decidingEveryTurn(controller),
+    ...(ttlMs !== undefined && { ttlMs }),
+  })
   let closed = false
 
   function feed(): void {
@@ -127,7 +132,7 @@ export async function connectChat<D extends ChatConfig, C extends ChatController
     })
   }
 
-  const ends = [stored.subscribe(feed), controller.subscribe(adoptCalls)]
+  const ends = [stored.subscribe(feed), controller.subscribe(adoptCalls), followed.saveChanges(controller)]
   feed()
   return {
     session,
@@ -146,17 +151,18 @@ export async function connectChat<D extends ChatConfig, C extends ChatController
   }
 }
 
-function runsAction(messages: readonly Message[]): boolean {
-  return messages.some(({ toolCalls = [] }) => toolCalls.some((call) => call.status === 'running'))
+/** From core 1.15 `approve` and `deny` are for calls of the present turn, and `decide` is for those of every turn. */
+function decidingEveryTurn(controller: ChatController): ChatToConfirm {
+  const { getState, proposeToolCall, approve, deny, decide } = controller
+  if (!decide) return { getState, proposeToolCall, approve, deny }
+  return {
+    getState,
+    proposeToolCall,
+    approve: async (toolCallId) => void (await decide(toolCallId, 'approve')),
+    deny: async (toolCallId, reason) => void (await decide(toolCallId, 'deny', reason)),
+  }
 }
 
-/** The same memory, which also tells what it has stored. */
-function watchSaves(memory: ChatMemory, saved: (messages: readonly Message[]) => void): ChatMemory {
-  return {
-    ...memory,
-    save: async (messages, options) => {
-      await memory.save(messages, options)
-      saved(messages)
-    },
-  }
+function runsAction(messages: readonly Message[]): boolean {
+  return messages.some(({ toolCalls = [] }) => toolCalls.some((call) => call.status === 'running'))
 }

@@ -1,5 +1,6 @@
 import type { ChatMemory } from './chat-memory.ts'
 import type { ContentPart, Message, ToolCall } from './chat-message.ts'
+import type { ToolDecisionStore } from './tool-decision-store.ts'
 
 /** A piece of a model's answer; `done` ends it, `error` ends it without an answer. */
 export interface StreamChunk {
@@ -38,6 +39,7 @@ export interface AdapterFactory {
 export interface ChatConfig {
   readonly adapter: AdapterFactory
   readonly memory?: ChatMemory
+  readonly decisionStore?: ToolDecisionStore
 }
 
 export interface ToolProposal {
@@ -73,4 +75,6 @@ export interface ChatController extends ConfirmableChat {
   setMessages(messages: Message[]): void
   clear(): Promise<void>
   updateConfig(config: Partial<ChatConfig>): void
+  /** From core 1.15: decides a call of any turn, by the configuration's `decisionStore`. */
+  decide?(toolCallId: string, decision: 'approve' | 'deny', reason?: string): Promise<ToolCall>
 }

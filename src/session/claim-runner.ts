@@ -1,10 +1,11 @@
 import type { ClaimHandler, LiveClaims } from '../contract/live-session-storage.ts'
-import { type ChatToConfirm, runDecision, waits } from './run-decision.ts'
+import { type ChatToConfirm, type Permissions, runDecision, waits } from './run-decision.ts'
 
 export interface ClaimRunnerOptions {
   readonly sessionId: string
   readonly claims: LiveClaims
   readonly lifetime: AbortSignal
+  readonly permissions: Permissions
 }
 
 /**
@@ -12,7 +13,7 @@ export interface ClaimRunnerOptions {
  * chat; the storage hands claims to this page only while there is one.
  */
 export function createClaimRunner(options: ClaimRunnerOptions): (chat: ChatToConfirm, signal?: AbortSignal) => void {
-  const { sessionId, claims, lifetime } = options
+  const { sessionId, claims, lifetime, permissions } = options
   /** One entry each time a chat is added: the same chat may be added twice, with an end of its own each time. */
   const entries = new Set<{ readonly chat: ChatToConfirm }>()
   let stop: (() => void) | undefined
@@ -23,7 +24,7 @@ export function createClaimRunner(options: ClaimRunnerOptions): (chat: ChatToCon
     const chat =
       newestFirst.find((each) => waits(each, toolCallId) === true) ??
       newestFirst.find((each) => waits(each, toolCallId) === undefined || want === 'expiring')
-    return chat ? runDecision(chat, { toolCallId, want }) : 'nothing-to-run'
+    return chat ? runDecision(chat, { toolCallId, want }, permissions) : 'nothing-to-run'
   }
 
   return (chat, signal = lifetime) => {

@@ -6,7 +6,7 @@ import { type ActionConfirmation, outcomeOf, toActionConfirmation, type Want } f
 import { ConfigError } from './config-error.ts'
 import type { ConfirmationRecords } from './confirmation-records.ts'
 import { newId } from './new-id.ts'
-import { type ChatToConfirm, nothingToRun, runDecision, waits } from './run-decision.ts'
+import { type ChatToConfirm, nothingToRun, type Permissions, runDecision, waits } from './run-decision.ts'
 
 export interface ActionToPropose {
   /** The tool's name. */
@@ -59,6 +59,7 @@ export interface CoordinatorOptions {
 export interface CoordinatorPorts extends CoordinatorOptions {
   readonly sessionId: string
   readonly records: ConfirmationRecords
+  readonly permissions?: Permissions
   /** Stores the chat's present messages, where somebody other than the chat has to. */
   readonly storeMessages?: (() => Promise<void>) | undefined
 }
@@ -67,7 +68,16 @@ const MAX_ID_LENGTH = 120
 const DEFAULT_TTL_MS = 300_000
 
 export function createCoordinator(ports: CoordinatorPorts): ActionConfirmationCoordinator {
-  const { sessionId, chat, records, storeMessages, ttlMs = DEFAULT_TTL_MS, now = Date.now, createId = newId } = ports
+  const {
+    sessionId,
+    chat,
+    records,
+    permissions,
+    storeMessages,
+    ttlMs = DEFAULT_TTL_MS,
+    now = Date.now,
+    createId = newId,
+  } = ports
   if (sessionId === '') throw new ConfigError('A confirmation needs the id of its session.')
   if (!Number.isSafeInteger(ttlMs) || ttlMs <= 0) {
     throw new ConfigError(`ttlMs is ${ttlMs}, not a positive integer.`, { hint: 'Give the time in milliseconds.' })
@@ -111,7 +121,7 @@ export function createCoordinator(ports: CoordinatorPorts): ActionConfirmationCo
     const claimed = await records.claim(record, want)
     let ran: Awaited<ReturnType<typeof runDecision>>
     try {
-      ran = await runDecision(chat, { toolCallId: record.toolCallId, want, reason })
+      ran = await runDecision(chat, { toolCallId: record.toolCallId, want, reason }, permissions)
     } catch (error) {
       await giveBack(claimed, 'failed')
       throw error

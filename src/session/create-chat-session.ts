@@ -12,13 +12,14 @@ import { createClaimRunner } from './claim-runner.ts'
 import { ConfigError } from './config-error.ts'
 import { createCoordinator } from './confirmation-coordinator.ts'
 import { type ConversationSnapshot, compileConversation, describeState, type TurnTrace } from './conversation.ts'
+import { createDecisionStore } from './decision-store.ts'
 import { type ChatDefinition, identityOf } from './definition.ts'
 import { answerStream, failedRouteStream } from './deterministic-stream.ts'
 import { dispatchTurn } from './dispatch-turn.ts'
 import { incompatibility } from './incompatibility.ts'
 import { createListeners } from './listeners.ts'
 import { newId as randomId } from './new-id.ts'
-import type { ChatToConfirm } from './run-decision.ts'
+import type { ChatToConfirm, Permissions } from './run-decision.ts'
 import { createSessionConfirmations } from './session-confirmations.ts'
 import { SessionConflictError } from './session-conflict-error.ts'
 import { createSessionLedger, RETRIES } from './session-ledger.ts'
@@ -64,8 +65,9 @@ export function createChatSession<C extends ChatConfig>(
   const listeners = createListeners()
   const ledger = createSessionLedger({ identity, machine, snapshot, storage, now, signal })
   const records = createSessionConfirmations({ sessionId, ledger, storage, onChange: listeners.call })
+  const permissions: Permissions = new Set()
   const addRunner =
-    storage?.claims && createClaimRunner({ sessionId, claims: storage.claims, lifetime: ledger.lifetime })
+    storage?.claims && createClaimRunner({ sessionId, claims: storage.claims, lifetime: ledger.lifetime, permissions })
 
   let known = ledger.stored()?.confirmations
   ledger.subscribe(() => {
@@ -95,7 +97,15 @@ export function createChatSession<C extends ChatConfig>(
     return outcome.kind === 'answered' ? answerStream(outcome.content) : hostSource(adapter, request, sessionId)
   }
 
-  const updateChat: ChatSession['updateChat'] = (chat) => wrapChat(chat, createSource)
+  const decisionStore = createDecisionStore({
+    records,
+    permissions,
+    memory: definition.chat.memory,
+    adopt: createCoordinator({ sessionId, records, chat: NO_CHAT, now: () => now().getTime(), createId: newId }).adopt,
+    now: () => now().getTime(),
+  })
+
+  const updateChat: ChatSession['updateChat'] = (chat) => wrapChat(chat, { createSource, decisionStore })
 
   async function claimTurn(turnId: string, leaseMs: number, turnSignal?: AbortSignal): Promise<boolean> {
     if (!isSafeId(turnId) || !Number.isSafeInteger(leaseMs) || leaseMs <= 0) {
@@ -133,6 +143,7 @@ export function createChatSession<C extends ChatConfig>(
         ...coordinator,
         sessionId,
         records,
+        permissions,
         storeMessages: messageStoring(definition.chat.memory, coordinator.chat),
       })
     },
@@ -153,6 +164,13 @@ export function createChatSession<C extends ChatConfig>(
     subscribe: listeners.add,
     close: () => ledger.end(new RejoinError('closed', 'The session is closed.', { hint: 'Resume it to go on.' })),
   }
+}
+
+/** For a call that the controller itself puts before a person: it denies what could not be stored by itself. */
+const NO_CHAT: ChatToConfirm = {
+  proposeToolCall: () => Promise.reject(new Error('There is no chat to propose in.')),
+  approve: () => undefined,
+  deny: () => undefined,
 }
 
 function sessionIdentity(definition: ChatDefinition, wanted: string | undefined, newId: () => string): SessionIdentity {

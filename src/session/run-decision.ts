@@ -11,6 +11,9 @@ export interface ChatToConfirm extends ConfirmableChat {
   readonly getState?: () => { readonly messages: readonly Message[] }
 }
 
+/** The ids of the calls that are being run on a claim of this session: a store of decisions lets these through. */
+export type Permissions = Set<string>
+
 export interface DecisionToRun {
   readonly toolCallId: string
   readonly want: Want
@@ -22,12 +25,21 @@ export interface DecisionToRun {
  * Carries a decision out. A controller that has no such call waiting does nothing and says nothing, therefore the call
  * is looked at before and after. `ran` from a chat that does not show its state is the chat's word alone.
  */
-export async function runDecision(chat: ChatToConfirm, decision: DecisionToRun): Promise<'ran' | 'nothing-to-run'> {
+export async function runDecision(
+  chat: ChatToConfirm,
+  decision: DecisionToRun,
+  permissions: Permissions = new Set(),
+): Promise<'ran' | 'nothing-to-run'> {
   const { toolCallId, want, reason } = decision
   const strict = want !== 'expiring'
   if (strict && waits(chat, toolCallId) === false) return 'nothing-to-run'
-  if (want === 'approving') await chat.approve(toolCallId)
-  else await chat.deny(toolCallId, want === 'expiring' ? 'confirmation expired' : reason)
+  permissions.add(toolCallId)
+  try {
+    if (want === 'approving') await chat.approve(toolCallId)
+    else await chat.deny(toolCallId, want === 'expiring' ? 'confirmation expired' : reason)
+  } finally {
+    permissions.delete(toolCallId)
+  }
   return strict && waits(chat, toolCallId) === true ? 'nothing-to-run' : 'ran'
 }
 

@@ -1,21 +1,28 @@
 import type { AdapterFactory, AdapterRequest, ChatConfig, StreamSource } from '../contract/chat.ts'
+import type { ToolDecisionStore } from '../contract/tool-decision-store.ts'
 
 /** Wrapped adapter → the adapter of the host. */
 const hostAdapters = new WeakMap<AdapterFactory, AdapterFactory>()
+const sessionStores = new WeakSet<ToolDecisionStore>()
+
+export interface ChatWrapping {
+  readonly createSource: (adapter: AdapterFactory, request: AdapterRequest) => StreamSource
+  readonly decisionStore: ToolDecisionStore
+}
 
 /**
- * A chat configuration with its adapter wrapped and everything else as it is. A configuration that was wrapped before,
- * by whichever session, is wrapped anew and not once more.
+ * A chat configuration with its adapter wrapped, the session's store of decisions where the host gives none, and
+ * everything else as it is. A configuration that was wrapped before, by whichever session, is wrapped anew and not once
+ * more.
  */
-export function wrapChat<C extends ChatConfig>(
-  chat: C,
-  createSource: (adapter: AdapterFactory, request: AdapterRequest) => StreamSource,
-): C {
+export function wrapChat<C extends ChatConfig>(chat: C, { createSource, decisionStore }: ChatWrapping): C {
   const host = hostAdapters.get(chat.adapter) ?? chat.adapter
   const { createSourceForSession: _, ...rest } = host
   const adapter: AdapterFactory = { ...rest, createSource: (request) => createSource(host, request) }
   hostAdapters.set(adapter, host)
-  return { ...chat, adapter }
+  sessionStores.add(decisionStore)
+  const given = chat.decisionStore
+  return { ...chat, adapter, decisionStore: given && !sessionStores.has(given) ? given : decisionStore }
 }
 
 /** The model's own stream for a request that no route took. */

@@ -4,7 +4,7 @@ import type {
   ChatState as ContractChatState,
 } from '../../src/contract/chat.ts'
 import type { Message, ToolCall } from '../../src/contract/chat-message.ts'
-import type { ToolDecisionStore } from './decision-store.ts'
+import type { ToolDecisionStore } from '../../src/contract/tool-decision-store.ts'
 import type { PersistenceRegime } from './persistence-regime.ts'
 
 type MaybePromise<T> = T | Promise<T>
@@ -65,10 +65,10 @@ export interface ChatController extends ContractChatController {
   getState(): ChatState
   updateConfig(config: Partial<ChatConfig>): void
   /**
-   * Decides a call of the `decisionStore`, whoever proposed it. Rejects with `AK_ACTION_NOT_FOUND` or
+   * Only under `finalized`: decides a call of the `decisionStore`, whoever proposed it. Rejects with `AK_ACTION_NOT_FOUND` or
    * `AK_ACTION_ALREADY_DECIDED`.
    */
-  decide(toolCallId: string, decision: 'approve' | 'deny', reason?: string): Promise<void>
+  decide?(toolCallId: string, decision: 'approve' | 'deny', reason?: string): Promise<ToolCall>
 }
 
 /** What the framework bindings hand out: the state and the actions, without a way to feed or follow the controller. */

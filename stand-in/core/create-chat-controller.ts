@@ -4,7 +4,7 @@ import { buildMessage, type MessageFields } from './build-message.ts'
 import type { AgentEvent, ChatConfig, ChatController } from './chat-config.ts'
 import { createChatStore } from './create-chat-store.ts'
 import { createToolProposals } from './create-tool-proposals.ts'
-import { AgentsKitError } from './errors.ts'
+import { ConfigError, ToolError } from './errors.ts'
 import { generateId } from './generate-id.ts'
 import { persistEveryChange } from './persist-every-change.ts'
 import { persistFinalized } from './persist-finalized.ts'
@@ -203,7 +203,8 @@ export function createChatController(initial: ChatConfig): ChatController {
     const { decisionStore } = config
     if (regime !== 'finalized' || !decisionStore) return
     await persistence.awaiting()
-    for (const call of calls) await decisionStore.putPending({ ...call, status: 'requires_confirmation' })
+    const messages = [...store.get().messages]
+    for (const { id } of calls) await decisionStore.putPending({ toolCallId: id, messages, status: 'pending' })
   }
 
   async function perform(run: Run, call: ToolCall): Promise<void> {
@@ -227,16 +228,19 @@ export function createChatController(initial: ChatConfig): ChatController {
     await answer(run, store.get().messages)
   }
 
-  const approved = (call: ToolCall) =>
+  /** `settle` is told of the outcome before the model is. */
+  const approved = (call: ToolCall, settle?: () => Promise<void>) =>
     work(async (run) => {
       await perform(run, call)
+      await settle?.()
       await goOn(run, call.id)
     })
 
-  const denied = (call: ToolCall, reason = 'The action was denied.') =>
+  const denied = (call: ToolCall, reason = 'The action was denied.', settle?: () => Promise<void>) =>
     work(async (run) => {
       store.patchCall(call.id, { status: 'error', error: reason })
       appendToolMessage(call.id, reason)
+      await settle?.()
       await goOn(run, call.id)
     })
 
@@ -245,6 +249,33 @@ export function createChatController(initial: ChatConfig): ChatController {
     const call = store.findCall(toolCallId)?.call
     if (call?.status !== 'requires_confirmation') return undefined
     return regime === 'every-change' || madeIn.get(toolCallId) === generation ? call : undefined
+  }
+
+  async function decide(toolCallId: string, decision: 'approve' | 'deny', reason?: string): Promise<ToolCall> {
+    const { decisionStore } = config
+    if (!decisionStore) throw new ConfigError({ code: 'AK_CONFIG_INVALID', message: 'There is no decisionStore.' })
+    const known = await decisionStore.get(toolCallId)
+    if (!known) throw new ToolError({ code: 'AK_ACTION_NOT_FOUND', message: `No action "${toolCallId}" waits.` })
+    if (known.status !== 'pending') {
+      if (known.decision === decision && known.outcome) return known.outcome
+      throw alreadyDecided(toolCallId)
+    }
+    if (store.get().messages.length === 0) store.set({ messages: [...known.messages] })
+    const call = store.findCall(toolCallId)?.call
+    if (call?.status !== 'requires_confirmation') {
+      throw new ConfigError({ code: 'AK_CONFIG_INVALID', message: `"${toolCallId}" does not wait in its messages.` })
+    }
+    const claimed = await decisionStore.claim(toolCallId, decision, reason)
+    if (!claimed) throw alreadyDecided(toolCallId)
+    const settle = async () => {
+      const outcome = store.findCall(toolCallId)?.call ?? call
+      const ran = outcome.status === 'complete' ? 'complete' : 'failed'
+      const status = decision === 'deny' ? 'denied' : ran
+      await decisionStore.settle({ ...claimed, status, outcome, messages: [...store.get().messages] })
+      await persistence.settled()
+    }
+    await (decision === 'approve' ? approved(call, settle) : denied(call, reason, settle))
+    return store.findCall(toolCallId)?.call ?? call
   }
 
   const controller: ChatController = {
@@ -306,33 +337,26 @@ export function createChatController(initial: ChatConfig): ChatController {
     proposeToolCall: proposals.propose,
 
     approve: async (toolCallId) => {
-      if (regime === 'finalized' && config.decisionStore) return controller.decide(toolCallId, 'approve')
+      if (regime === 'finalized' && config.decisionStore) return void (await decide(toolCallId, 'approve'))
       const call = decidable(toolCallId)
       if (call) await approved(call)
     },
 
     deny: async (toolCallId, reason) => {
-      if (regime === 'finalized' && config.decisionStore) return controller.decide(toolCallId, 'deny', reason)
+      if (regime === 'finalized' && config.decisionStore) return void (await decide(toolCallId, 'deny', reason))
       const call = decidable(toolCallId)
       if (call) await denied(call, reason)
     },
 
-    decide: async (toolCallId, decision, reason) => {
-      const { decisionStore } = config
-      const known = await decisionStore?.get(toolCallId)
-      if (!decisionStore || !known) {
-        throw new AgentsKitError({ code: 'AK_ACTION_NOT_FOUND', message: `No action "${toolCallId}" waits.` })
-      }
-      if (known.status !== 'pending' || !(await decisionStore.claim(toolCallId, decision))) {
-        throw new AgentsKitError({ code: 'AK_ACTION_ALREADY_DECIDED', message: `"${toolCallId}" is decided already.` })
-      }
-      await (decision === 'approve' ? approved(known.call) : denied(known.call, reason))
-      await decisionStore.settle(toolCallId, store.findCall(toolCallId)?.call ?? known.call)
-    },
+    ...(regime === 'finalized' && { decide }),
   }
 
   void persistence.hydrate()
   return controller
+}
+
+function alreadyDecided(toolCallId: string): ToolError {
+  return new ToolError({ code: 'AK_ACTION_ALREADY_DECIDED', message: `"${toolCallId}" is decided already.` })
 }
 
 function argsOf(text: string): Record<string, unknown> {

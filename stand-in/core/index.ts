@@ -14,6 +14,7 @@ export type {
   ToolCall,
   ToolCallStatus,
 } from '../../src/contract/chat-message.ts'
+export type { ToolDecisionRecord, ToolDecisionStore } from '../../src/contract/tool-decision-store.ts'
 export { buildMessage, type MessageFields } from './build-message.ts'
 export type {
   AgentEvent,
@@ -27,7 +28,6 @@ export type {
 } from './chat-config.ts'
 export { createChatController } from './create-chat-controller.ts'
 export { createInMemoryMemory } from './create-in-memory-memory.ts'
-export type { ToolDecision, ToolDecisionStore } from './decision-store.ts'
 export { AgentsKitError, ConfigError, type ErrorCode, ErrorCodes, MemoryError, ToolError } from './errors.ts'
 export { generateId } from './generate-id.ts'
 export { type PersistenceRegime, persistenceRegime, setPersistenceRegime } from './persistence-regime.ts'

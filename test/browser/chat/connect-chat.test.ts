@@ -134,21 +134,38 @@ for (const regime of ['every-change', 'finalized'] satisfies PersistenceRegime[]
     expect(a.ran).toEqual(['r1'])
     expect(a.chat.session.getConfirmations()).toMatchObject([{ toolCallId: 'call-1', status: 'approved' }])
   })
-}
 
-test('G1 G3 what the model of one tab calls for is approved in another, and runs there, once', async () => {
-  const realm = crypto.randomUUID()
-  const a = await openTab(realm, refundingModel())
-  const b = await openTab(realm, refundingModel())
-  await a.chat.controller.send('I want my money back')
-  await expect.poll(b.chat.session.getConfirmations).toMatchObject([{ toolCallId: 'call-1', status: 'pending' }])
-  await expect.poll(() => b.shown()).toContain('Shall I?')
-  expect((await b.chat.approve('call-1')).status).toBe('approved')
-  expect([a.ran, b.ran]).toEqual([[], ['r1']])
-  await expect.poll(a.chat.session.getConfirmations).toMatchObject([{ toolCallId: 'call-1', status: 'approved' }])
-  expect((await a.chat.approve('call-1')).status).toBe('approved')
-  expect(a.ran).toEqual([])
-})
+  test(`G1 G3 C8 what the model of one tab calls for is approved in another, and runs there, once (${regime})`, async () => {
+    setPersistenceRegime(regime)
+    const realm = crypto.randomUUID()
+    const a = await openTab(realm, refundingModel())
+    const b = await openTab(realm, refundingModel())
+    await a.chat.controller.send('I want my money back')
+    await expect.poll(b.chat.session.getConfirmations).toMatchObject([{ toolCallId: 'call-1', status: 'pending' }])
+    await expect.poll(() => b.shown()).toContain('Shall I?')
+    expect((await b.chat.approve('call-1')).status).toBe('approved')
+    expect([a.ran, b.ran]).toEqual([[], ['r1']])
+    await expect.poll(a.chat.session.getConfirmations).toMatchObject([{ toolCallId: 'call-1', status: 'approved' }])
+    expect((await a.chat.approve('call-1')).status).toBe('approved')
+    expect(a.ran).toEqual([])
+  })
+
+  test(`E2E 2 · F26 every token is in the other tab before the answer ends, and after a reload (${regime})`, async () => {
+    setPersistenceRegime(regime)
+    const realm = crypto.randomUUID()
+    const model = fedModel()
+    const a = await openTab(realm, model.adapter)
+    const b = await openTab(realm)
+    const sent = a.chat.controller.send('hello')
+    for (const token of ['one ', 'two ']) await model.feed(token)
+    await expect.poll(b.shown).toEqual(['hello', 'one two '])
+    const c = await openTab(realm)
+    await expect.poll(c.shown).toEqual(['hello', 'one two '])
+    await model.end()
+    await sent
+    await expect.poll(() => c.chat.controller.getState().messages.at(-1)?.status).toBe('complete')
+  })
+}
 
 test('G3 a call that no confirmation is known for is not run by its id', async () => {
   const { chat, ran } = await openTab(crypto.randomUUID())

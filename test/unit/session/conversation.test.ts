@@ -296,7 +296,7 @@ test('S7 everything but the adapter is handed on as it is', () => {
   const tools = [{ name: 'refund' }]
   const chat = { adapter: scriptedAdapter(), tools, systemPrompt: 'x' }
   const { adapter: _, ...rest } = createChatSession({ ...chatDefinition(), chat }).chat
-  expect(rest).toEqual({ tools, systemPrompt: 'x' })
+  expect(rest).toEqual({ tools, systemPrompt: 'x', decisionStore: expect.anything() })
   expect(rest.tools).toBe(tools)
 })
 

@@ -5,7 +5,7 @@ import {
   type Message,
   setPersistenceRegime,
   type ToolCall,
-  type ToolDecision,
+  type ToolDecisionRecord,
   type ToolDecisionStore,
 } from '@agentskit/core'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -33,19 +33,19 @@ function refundTool() {
   return { ran, tools: [tool] }
 }
 
-function createDecisionStore(): ToolDecisionStore & { readonly decisions: Map<string, ToolDecision> } {
-  const decisions = new Map<string, ToolDecision>()
+function createDecisionStore(): ToolDecisionStore {
+  const decisions = new Map<string, ToolDecisionRecord>()
+  const put = async (record: ToolDecisionRecord) => void decisions.set(record.toolCallId, record)
   return {
-    decisions,
-    putPending: (call) => void decisions.set(call.id, { call, status: 'pending' }),
-    get: (id) => decisions.get(id),
-    claim: (id) => {
-      const decision = decisions.get(id)
-      if (decision?.status !== 'pending') return false
-      decisions.set(id, { ...decision, status: 'claimed' })
-      return true
+    putPending: put,
+    get: async (id) => decisions.get(id),
+    claim: async (id, decision) => {
+      const record = decisions.get(id)
+      if (record?.status !== 'pending') return undefined
+      await put({ ...record, status: 'claimed', decision })
+      return decisions.get(id)
     },
-    settle: (id, call) => void decisions.set(id, { call, status: 'settled' }),
+    settle: put,
   }
 }
 
@@ -166,8 +166,8 @@ test('M10 with a decision store a later controller decides, once', async () => {
   await adapter.sources[0]?.end()
   await approved
   expect(ran).toEqual([{ amount: 5 }])
-  await expect(second.decide('call-1', 'deny')).rejects.toMatchObject({ code: 'AK_ACTION_ALREADY_DECIDED' })
-  await expect(second.decide('call-9', 'deny')).rejects.toMatchObject({ code: 'AK_ACTION_NOT_FOUND' })
+  await expect(second.decide?.('call-1', 'deny')).rejects.toMatchObject({ code: 'AK_ACTION_ALREADY_DECIDED' })
+  await expect(second.decide?.('call-9', 'deny')).rejects.toMatchObject({ code: 'AK_ACTION_NOT_FOUND' })
 })
 
 test('F12 ids of this regime do not collide, those of the other are made of time and a counter', () => {
