@@ -4,7 +4,7 @@ import { buildMessage, type MessageFields } from './build-message.ts'
 import type { AgentEvent, ChatConfig, ChatController } from './chat-config.ts'
 import { createChatStore } from './create-chat-store.ts'
 import { createToolProposals } from './create-tool-proposals.ts'
-import { ConfigError, ToolError } from './errors.ts'
+import { decideCall } from './decide-call.ts'
 import { generateId } from './generate-id.ts'
 import { persistEveryChange } from './persist-every-change.ts'
 import { persistFinalized } from './persist-finalized.ts'
@@ -251,31 +251,10 @@ export function createChatController(initial: ChatConfig): ChatController {
     return regime === 'every-change' || madeIn.get(toolCallId) === generation ? call : undefined
   }
 
-  async function decide(toolCallId: string, decision: 'approve' | 'deny', reason?: string): Promise<ToolCall> {
+  function decide(toolCallId: string, decision: 'approve' | 'deny', reason?: string): Promise<ToolCall> {
     const { decisionStore } = config
-    if (!decisionStore) throw new ConfigError({ code: 'AK_CONFIG_INVALID', message: 'There is no decisionStore.' })
-    const known = await decisionStore.get(toolCallId)
-    if (!known) throw new ToolError({ code: 'AK_ACTION_NOT_FOUND', message: `No action "${toolCallId}" waits.` })
-    if (known.status !== 'pending') {
-      if (known.decision === decision && known.outcome) return known.outcome
-      throw alreadyDecided(toolCallId)
-    }
-    if (store.get().messages.length === 0) store.set({ messages: [...known.messages] })
-    const call = store.findCall(toolCallId)?.call
-    if (call?.status !== 'requires_confirmation') {
-      throw new ConfigError({ code: 'AK_CONFIG_INVALID', message: `"${toolCallId}" does not wait in its messages.` })
-    }
-    const claimed = await decisionStore.claim(toolCallId, decision, reason)
-    if (!claimed) throw alreadyDecided(toolCallId)
-    const settle = async () => {
-      const outcome = store.findCall(toolCallId)?.call ?? call
-      const ran = outcome.status === 'complete' ? 'complete' : 'failed'
-      const status = decision === 'deny' ? 'denied' : ran
-      await decisionStore.settle({ ...claimed, status, outcome, messages: [...store.get().messages] })
-      await persistence.settled()
-    }
-    await (decision === 'approve' ? approved(call, settle) : denied(call, reason, settle))
-    return store.findCall(toolCallId)?.call ?? call
+    const ports = { store, decisionStore, approved, denied, persist: persistence.settled }
+    return decideCall(ports, { toolCallId, decision, reason })
   }
 
   const controller: ChatController = {
@@ -353,10 +332,6 @@ export function createChatController(initial: ChatConfig): ChatController {
 
   void persistence.hydrate()
   return controller
-}
-
-function alreadyDecided(toolCallId: string): ToolError {
-  return new ToolError({ code: 'AK_ACTION_ALREADY_DECIDED', message: `"${toolCallId}" is decided already.` })
 }
 
 function argsOf(text: string): Record<string, unknown> {
