@@ -1,8 +1,12 @@
 import type { Snapshot } from '../contract/session-snapshot.ts'
+import type { Epoch } from '../protocol/identity.ts'
 import { claimView } from './claim-order.ts'
 import type { ClaimRow, ClaimState, DeviceSession } from './device-session.ts'
+import { hasLeft, leftIn } from './left-tokens.ts'
 
 const LIVE: ReadonlySet<ClaimState> = new Set(['waiting', 'sent', 'won', 'running', 'attention'])
+/** This device has the permission, or used it. */
+const GIVEN: ReadonlySet<ClaimState> = new Set(['won', 'running', 'attention', 'settled'])
 /** What happened here shows in the token's status. */
 const SHOWN: ReadonlySet<ClaimState> = new Set(['running', 'attention', 'settled'])
 
@@ -29,12 +33,28 @@ export function deviceAttempt(session: DeviceSession, token: string): number {
 }
 
 /**
- * True if the server does not know yet what this device decided alone, or how it ended, rule K9: no snapshot is sent
+ * True if this device was given something in an earlier epoch and the server, restored since, does not know it or is in
+ * doubt: the device asserts it, rule I5. `epoch`: the one that is known.
+ */
+export function isForgotten({ row }: DeviceSession, claim: ClaimRow, epoch: Epoch | undefined): boolean {
+  if (!row || !GIVEN.has(claim.state) || (claim.state === 'settled' && claim.told)) return false
+  const view = claimView(row.claims, claim.token)
+  if (view) return view.doubt
+  const left = leftIn(row.left, claim.token)
+  return left !== undefined && left !== epoch
+}
+
+/**
+ * True if the server does not know yet what this device decided alone, how it ended, or what a restore lost, rule K9: no snapshot is sent
  * before it does. A view of the token says that it was asked, whatever it answered.
  */
 export function isUndelivered({ row: session }: DeviceSession, row: ClaimRow): boolean {
   if (row.state === 'settled') return !row.told
-  return row.own && isLive(row) && (!session || claimView(session.claims, row.token) === undefined)
+  if (!isLive(row)) return false
+  const view = session && claimView(session.claims, row.token)
+  if (view) return view.doubt && GIVEN.has(row.state)
+  // What was given to it by the server's answer came with a view, which only another epoch takes away.
+  return row.own || (GIVEN.has(row.state) && session !== undefined && hasLeft(session.left, row.token))
 }
 
 /** The rows that nothing needs any more: over and told, and their token has left the snapshot, rule K10. */

@@ -20,6 +20,7 @@ export interface Sent {
   readonly snapshot: Snapshot
   /** `null`: create. */
   readonly ifMatch: ETag | null
+  /** Tokens that left in an earlier epoch, rule I5. */
   readonly inDoubt: readonly string[]
 }
 
@@ -46,6 +47,8 @@ export interface SessionRow {
   readonly acked: number
   /** The last server position stored. */
   readonly pulled: number
+  /** The server began another epoch: its log is to be compared with the whole document, rule I5. */
+  readonly giveBack?: true | undefined
   /** An answer that is held back while a claim runs. */
   readonly incoming?: SessionAnswer | undefined
   readonly refused?: (Problem & { readonly writeId: string }) | undefined

@@ -131,6 +131,7 @@ const session = objectOf({
   lease: optional(lease),
   acked: count,
   pulled: count,
+  giveBack: optional(flag),
   incoming: optional(answer),
   refused: optional((value) => problem(value) && objectOf({ writeId: text })(value)),
   diverged: optional(listOf(decision)),

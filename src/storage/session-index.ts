@@ -22,9 +22,9 @@ export interface LiveSessionIndex extends Observable<SessionIndex> {
   readonly settled: () => Promise<void>
 }
 
-/** True if the server has not acknowledged all messages of the session. */
-export function hasUnsentUpdates(session: IndexedSession): boolean {
-  return session.lastLocalSeq > (session.row?.acked ?? 0)
+/** True if the server has not acknowledged all messages of the session, or has to be asked whether it still has them. */
+export function hasUnsentUpdates({ row, lastLocalSeq }: IndexedSession): boolean {
+  return lastLocalSeq > (row?.acked ?? 0) || row?.giveBack === true
 }
 
 /** Keeps all sessions of the account at hand, one read per changed session. */

@@ -1,5 +1,4 @@
 import { type AppliedAnswer, applyAnswer } from '../core/apply-answer.ts'
-import type { UpdateRow } from '../core/device-session.ts'
 import { enterEpoch } from '../core/enter-epoch.ts'
 import { markDeleted } from '../core/mark-deleted.ts'
 import type { Common } from '../protocol/answer-fields.ts'
@@ -28,8 +27,11 @@ export interface RemoteChanges {
   readonly holdsBack: (sessionId: string) => Promise<boolean>
 }
 
-/** Brings what the server says to disk: updates before the snapshot that names them, rule R8. */
-export function createRemoteChanges(context: SyncContext): RemoteChanges {
+/**
+ * Brings what the server says to disk: updates before the snapshot that names them, rule R8. `onEpoch`: another epoch
+ * began, and everything is to be looked at and given back.
+ */
+export function createRemoteChanges(context: SyncContext, onEpoch: () => void): RemoteChanges {
   const { database, documents, client, connection, environment } = context
   const order = new Map<string, Promise<unknown>>()
   let entering: Promise<void> | undefined
@@ -49,7 +51,7 @@ export function createRemoteChanges(context: SyncContext): RemoteChanges {
     if (!(await hear(answer))) return undefined
     // The row and its incarnation first, since the updates are stored under it.
     const before = { ...answer, snapshot: null, etag: null }
-    const unsentUpdates = (await unsent(sessionId)).length > 0
+    const unsentUpdates = await hasUnsent(sessionId)
     const base = { sessionId, epoch: context.meta().epoch, now: context.now(), unsentUpdates }
     const prepared = await database.transact(sessionId, 'strict', (session) =>
       applyAnswer(session, before, { ...base, mayBegin, holdBack: false }),
@@ -64,9 +66,11 @@ export function createRemoteChanges(context: SyncContext): RemoteChanges {
     )
   }
 
-  async function unsent(sessionId: string): Promise<readonly UpdateRow[]> {
+  /** Messages that would be lost with this device; in a new epoch, all of them may be. */
+  async function hasUnsent(sessionId: string): Promise<boolean> {
     const { row } = await database.read(sessionId)
-    return database.updates(sessionId, { afterSeq: row?.acked ?? 0, origin: 'local' })
+    if (row?.giveBack) return (await database.lastSeq(sessionId)) > 0
+    return (await database.updates(sessionId, { afterSeq: row?.acked ?? 0, origin: 'local' })).length > 0
   }
 
   async function pull(sessionId: string, head: number): Promise<boolean> {
@@ -122,10 +126,17 @@ export function createRemoteChanges(context: SyncContext): RemoteChanges {
     return true
   }
 
-  /** Once for all answers of the epoch that are on their way. */
+  /** Once for all answers of the epoch that are on their way, and for all tabs: the last step says that it is done. */
   async function enter(answer: Common): Promise<void> {
-    for (const { sessionId } of await database.sessions()) await database.transact(sessionId, 'strict', enterEpoch)
-    await context.updateMeta((now) => ({ ...now, epoch: answer.epoch, since: 0 }))
+    if ((await database.meta()).epoch !== answer.epoch) {
+      for (const { sessionId } of await database.sessions()) await database.transact(sessionId, 'strict', enterEpoch)
+    }
+    await context.updateMeta((now) => ({
+      ...now,
+      epoch: answer.epoch,
+      since: now.epoch === answer.epoch ? now.since : 0,
+    }))
+    onEpoch()
   }
 
   function leave(): void {
@@ -134,11 +145,11 @@ export function createRemoteChanges(context: SyncContext): RemoteChanges {
 
   async function deleted(sessionId: string): Promise<void> {
     for (;;) {
-      const [rows, lastSeq] = await Promise.all([unsent(sessionId), database.lastSeq(sessionId)])
+      const [unsentUpdates, lastSeq] = await Promise.all([hasUnsent(sessionId), database.lastSeq(sessionId)])
       const done = await database.transactUpdates(sessionId, 'strict', (session) => {
         // A message came in between: whether it was sent is to be looked at again.
         if (session.lastSeq !== lastSeq) return { result: false }
-        const { change } = markDeleted(session, context.now(), rows.length > 0)
+        const { change } = markDeleted(session, context.now(), unsentUpdates)
         return { ...(change && { change }), result: true }
       })
       if (done) return

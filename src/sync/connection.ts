@@ -1,5 +1,6 @@
 import { createObservableValue, type Observable } from '../core/observable-value.ts'
 import type { Common } from '../protocol/answer-fields.ts'
+import type { Epoch } from '../protocol/identity.ts'
 import type { Reply } from './http-client.ts'
 
 export type ConnectionState =
@@ -19,7 +20,8 @@ export interface Connection extends Observable<ConnectionState> {
   readonly hear: <T>(reply: Reply<T>) => Reply<T>
 }
 
-export function createConnection(initial: ConnectionState): Connection {
+/** `isCurrent`: false for an epoch that is not the one known; what this device has counts for nothing there yet (G9). */
+export function createConnection(initial: ConnectionState, isCurrent: (epoch: Epoch) => boolean): Connection {
   const value = createObservableValue<ConnectionState>(initial)
   const set = (next: ConnectionState) => {
     const before = value.get()
@@ -35,11 +37,20 @@ export function createConnection(initial: ConnectionState): Connection {
       if (reply.kind === 'unreachable') set({ state: 'offline', reason: reply.reason })
       else if (reply.kind === 'problem' && reply.status === 401) {
         set({ state: 'needs-auth', reason: reply.problem.message })
-      } else if (reply.kind === 'answer' || reply.status < 429) set({ state: 'online' })
+      } else if (reply.kind === 'answer' ? !isOfAnother(reply.body) : reply.status < 429) set({ state: 'online' })
       return reply
     },
   }
+
+  function isOfAnother(body: unknown): boolean {
+    const { epoch } = (body ?? {}) as Partial<Common>
+    return epoch !== undefined && !isCurrent(epoch)
+  }
 }
+
+/** In the same epoch: nothing is sent to it, and nothing taken, until it is restored as it should be, rule I5. */
+export const SERVER_BEHIND =
+  'server-behind: its data went back without a restore; run `rejoin-server restore` with the backup.'
 
 /** Why this server is not the one to sync with, or nothing. */
 export function refuseServer(

@@ -1,7 +1,8 @@
 import { acceptClaimAnswer, markTold, refuseClaim, releaseClaim, sendClaim } from '../core/claim-lifecycle.ts'
-import { isUndelivered } from '../core/claim-rows.ts'
+import { isForgotten, isUndelivered } from '../core/claim-rows.ts'
 import type { ClaimRow, DeviceSession } from '../core/device-session.ts'
 import { leftIn } from '../core/left-tokens.ts'
+import { takeAssertion } from '../core/take-assertion.ts'
 import type { ClaimAnswer, PutClaim } from '../protocol/put-claim.ts'
 import type { RemoteChanges } from './apply-remote.ts'
 import type { SyncContext } from './sync-context.ts'
@@ -27,7 +28,9 @@ export function createClaimDispatch(context: SyncContext, remote: RemoteChanges)
     for (const claim of session.claims) {
       if (claim.state === 'settled' && !claim.own && claim.told) continue
       const settled = claim.state === 'settled' && !claim.told
-      if (claim.own ? isUndelivered(session, claim) : claim.state === 'waiting' || claim.state === 'sent') {
+      if (isForgotten(session, claim, context.meta().epoch)) {
+        if (!(await assertHeld(claim))) return false
+      } else if (claim.own ? isUndelivered(session, claim) : claim.state === 'waiting' || claim.state === 'sent') {
         if (!(await deliver(claim))) return false
       }
       if (settled && !(await tell(claim))) return false
@@ -64,6 +67,18 @@ export function createClaimDispatch(context: SyncContext, remote: RemoteChanges)
     return put(row, body, signal)
   }
 
+  /** A restored server is told what this device was given before, rule I5. */
+  async function assertHeld({ sessionId, claimId, attempt, want, confirmation, ...claim }: ClaimRow): Promise<boolean> {
+    const { row } = await database.read(sessionId)
+    const incarnation = row?.incarnation ?? claim.incarnation
+    const body: PutClaim = { op: 'assert', incarnation, claimId, attempt, want, confirmation }
+    const answer = await put({ sessionId, claimId, token: claim.token }, body)
+    if (answer === 'unreachable') return false
+    await database.transact(sessionId, 'strict', (session) => takeAssertion(session, claimId, answer))
+    await remote.receive(sessionId, answer)
+    return true
+  }
+
   async function tell(claim: ClaimRow): Promise<boolean> {
     const { sessionId, claimId, outcome } = claim
     if (!outcome) return true
@@ -86,7 +101,11 @@ export function createClaimDispatch(context: SyncContext, remote: RemoteChanges)
     return answer
   }
 
-  async function put(row: ClaimRow, body: PutClaim, signal?: AbortSignal): Promise<ClaimAnswer | 'unreachable'> {
+  async function put(
+    row: Pick<ClaimRow, 'sessionId' | 'claimId' | 'token'>,
+    body: PutClaim,
+    signal?: AbortSignal,
+  ): Promise<ClaimAnswer | 'unreachable'> {
     const options = { timeoutMs: CLAIM_TIMEOUT_MS, signal }
     const reply = connection.hear(await client.putClaim(row.sessionId, row.token, body, options))
     if (reply.kind === 'answer') return (await remote.hear(reply.body)) ? reply.body : 'unreachable'

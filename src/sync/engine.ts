@@ -1,10 +1,12 @@
 import type { DeviceSession, SessionRow } from '../core/device-session.ts'
 import { createSessionRow } from '../core/save-snapshot.ts'
 import type { FeedItem } from '../protocol/feed.ts'
-import type { ETag } from '../protocol/identity.ts'
+import type { Epoch, ETag } from '../protocol/identity.ts'
+import type { SessionAnswer } from '../protocol/session-answer.ts'
 import { hasUnsentUpdates, type IndexedSession } from '../storage/session-index.ts'
 import type { RemoteChanges } from './apply-remote.ts'
 import { createBackOff } from './back-off.ts'
+import { SERVER_BEHIND } from './connection.ts'
 import { type ClaimDispatch, hasUnsentClaims } from './dispatch-claims.ts'
 import type { LiveSockets } from './live-sockets.ts'
 import type { UpdatePush } from './push-updates.ts'
@@ -45,8 +47,8 @@ export function startSyncEngine(context: SyncContext, parts: EngineParts): SyncE
   const { timers } = environment
   const backOff = createBackOff(environment.random)
   const waiting = new Set<string>()
-  /** How far the feed was read by this tab. */
-  let reached: number | undefined
+  /** How far the feed was read by this tab; another epoch's feed is another one. */
+  let reached: { readonly epoch: Epoch; readonly seq: number } | undefined
   const remoteState = new Map<string, { etag: ETag | null; head: number }>()
   let stopped = false
   let gathering: unknown
@@ -163,9 +165,9 @@ export function startSyncEngine(context: SyncContext, parts: EngineParts): SyncE
 
   /** The feed's position is stored when all that it named was looked at: a tab that dies before forgets nothing. */
   async function keepReached(): Promise<void> {
-    if (reached === undefined || remoteState.size > 0 || context.meta().since === reached) return
-    const since = reached
-    await context.updateMeta((meta) => ({ ...meta, since }))
+    if (reached === undefined || remoteState.size > 0 || context.meta().since === reached.seq) return
+    const { epoch, seq } = reached
+    await context.updateMeta((meta) => (meta.epoch === epoch ? { ...meta, since: seq } : meta))
   }
 
   function retryLater(): void {
@@ -183,7 +185,7 @@ export function startSyncEngine(context: SyncContext, parts: EngineParts): SyncE
     if (state !== 'online' && state !== 'error') connection.set({ state: 'connecting' })
     for (;;) {
       const { epoch } = context.meta()
-      const since = reached ?? context.meta().since
+      const since = reached && reached.epoch === epoch ? reached.seq : context.meta().since
       const reply = connection.hear(await client.feed(since, context.signal))
       if (stopped) return
       if (reply.kind === 'problem' && reply.status !== 401) {
@@ -191,16 +193,16 @@ export function startSyncEngine(context: SyncContext, parts: EngineParts): SyncE
       }
       if (reply.kind !== 'answer') return retryLater()
       if (!(await parts.remote.hear(reply.body))) return
-      connection.set({ state: 'online' })
       const { items, head, more } = reply.body
-      for (const item of items) await takeItem(item)
-      const next = more ? (items.at(-1)?.seq ?? head) : head
       // Another epoch began with this very answer: its feed is to be read from the start.
-      if (epoch !== undefined && context.meta().epoch !== epoch) {
-        reached = undefined
-        continue
+      if (epoch !== undefined && reply.body.epoch !== epoch) continue
+      if (head < since) {
+        connection.set({ state: 'error', reason: SERVER_BEHIND })
+        return retryLater()
       }
-      reached = next
+      connection.set({ state: 'online' })
+      for (const item of items) await takeItem(item)
+      reached = { epoch: reply.body.epoch, seq: more ? (items.at(-1)?.seq ?? head) : head }
       if (!more) break
     }
     await keepReached()
@@ -262,6 +264,7 @@ export function startSyncEngine(context: SyncContext, parts: EngineParts): SyncE
       return true
     }
     if (!remote && !incoming) return true
+    const { epoch } = context.meta()
     const reply = connection.hear(await client.getSession(sessionId, context.signal))
     if (reply.kind === 'unreachable') return false
     if (reply.kind === 'problem') {
@@ -269,6 +272,10 @@ export function startSyncEngine(context: SyncContext, parts: EngineParts): SyncE
       if (reply.status === 410) await parts.remote.deleted(sessionId)
       remoteState.delete(sessionId)
       return true
+    }
+    if (reply.body.epoch === epoch && isBehind(row, reply.body)) {
+      connection.set({ state: 'error', reason: SERVER_BEHIND })
+      return false
     }
     const applied = await parts.remote.receive(sessionId, reply.body)
     if (applied && remoteState.get(sessionId) === remote) remoteState.delete(sessionId)
@@ -304,6 +311,12 @@ function isUnsent(session: IndexedSession): boolean {
 
 function isLevel(row: SessionRow, remote: { etag: ETag | null; head: number }): boolean {
   return row.pulled >= remote.head && (remote.etag ?? undefined) === row.base?.etag
+}
+
+/** `row` was read before the server was asked: what it acknowledged by then it had. */
+function isBehind(row: SessionRow, { incarnation, head, snapshot }: SessionAnswer): boolean {
+  if (row.incarnation !== incarnation) return false
+  return head < row.pulled || (row.base !== undefined && (snapshot?.cursor ?? -1) < row.base.cursor)
 }
 
 /** Deleted here, and the server is still to hear of it: what the feed says is older news. */

@@ -22,7 +22,7 @@ export function createFirstLoad(
   const absentSince = new Map<string, number>()
   return (sessionId, signal) => {
     const shared = loading.get(sessionId) ?? share(sessionId)
-    return signal ? Promise.race([shared, rejectOnAbort(signal)]) : shared
+    return signal ? unlessAborted(shared, signal) : shared
   }
 
   function share(sessionId: string): Promise<void> {
@@ -61,10 +61,7 @@ export function createFirstLoad(
         if (absent) absentSince.set(sessionId, environment.now())
         return absent
       }
-      return (
-        (await Promise.race([remote.receive(sessionId, reply.body, { mayBegin: true }), rejectOnAbort(signal)])) !==
-        undefined
-      )
+      return (await unlessAborted(remote.receive(sessionId, reply.body, { mayBegin: true }), signal)) !== undefined
     } catch (error) {
       if (bound.signal.aborted) return false
       throw error
@@ -74,9 +71,18 @@ export function createFirstLoad(
   }
 }
 
-function rejectOnAbort(signal: AbortSignal): Promise<never> {
-  return new Promise((_resolve, reject) => {
-    if (signal.aborted) reject(signal.reason)
-    else signal.addEventListener('abort', () => reject(signal.reason), { once: true })
+/** The signal may live as long as the tab: it is not listened to for longer than the work takes. */
+async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  let stop = () => {}
+  const aborted = new Promise<never>((_resolve, reject) => {
+    const abort = () => reject(signal.reason)
+    if (signal.aborted) abort()
+    signal.addEventListener('abort', abort, { once: true })
+    stop = () => signal.removeEventListener('abort', abort)
   })
+  try {
+    return await Promise.race([work, aborted])
+  } finally {
+    stop()
+  }
 }

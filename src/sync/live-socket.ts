@@ -1,12 +1,18 @@
 import * as decoding from 'lib0/decoding'
+import * as encoding from 'lib0/encoding'
 import { Awareness } from 'y-protocols/awareness'
+import { writeSyncStep1 } from 'y-protocols/sync'
 import { WebsocketProvider } from 'y-websocket'
 import type { OpenDocument } from '../messages/open-document.ts'
 import { PROTOCOL_VERSION } from '../protocol/answer-fields.ts'
 import { isPermanentClose } from '../protocol/close-codes.ts'
+import type { Epoch } from '../protocol/identity.ts'
+import { MAX_FRAME_BYTES } from '../protocol/limits.ts'
 import { BEARER_PREFIX, paths, roomName, SUBPROTOCOL } from '../protocol/paths.ts'
 import { decodeSignal, encodeSignal, SIGNAL_FRAME, type Signal } from '../protocol/signal.ts'
 import { createBackOff } from './back-off.ts'
+import { gatedSocket } from './gated-socket.ts'
+import type { Welcome } from './live-sockets.ts'
 import type { LiveSocketsOptions } from './open-live-sockets.ts'
 
 export interface LiveSocket {
@@ -17,14 +23,36 @@ export interface LiveSocket {
   readonly close: () => void
 }
 
+/** How far the server of the open socket and this device are with each other. */
+interface Live {
+  /** The one that the position in `hello` belongs to. */
+  readonly epoch: Epoch | undefined
+  /** The position in `hello`. */
+  readonly since: number
+  /** It is the right server, and speaks our signals. */
+  readonly admitted: boolean
+  /** It asked for what it lacks and was answered. */
+  readonly answered: boolean
+  /** Something was too large for a frame since it asked. */
+  readonly withheld: boolean
+}
+
+const notYet: Live = { epoch: undefined, since: 0, admitted: false, answered: false, withheld: false }
+
 /** A mark that is not answered by then means that the socket is dead, whatever it says of itself. */
 const MARK_TIMEOUT_MS = 10_000
 /** Shorter than the provider's own 30 s watchdog: an answered mark keeps an idle socket alive and proves it. */
 const HEARTBEAT_MS = 12_000
-/** How often it is looked for a session that is open here and that the server does not know yet. */
-const LOOK_AGAIN_MS = 2000
+/**
+ * A session that is open here may be made on another device next: the feed is asked for it soon, and then less and less
+ * often, until the engine's own look at it is as frequent.
+ */
+const LOOK_FIRST_MS = 2000
+const LOOK_LONGEST_MS = 20_000
+const MAX_LOOKS = 6
 const SYNC_FRAME = 0
 const SYNC_STEP_1 = 0
+const SYNC_UPDATE = 2
 
 /** One session's room: y-websocket's provider for the messages, frame 100 for everything else. */
 export function openLiveSocket(sessionId: string, options: LiveSocketsOptions): LiveSocket {
@@ -34,8 +62,9 @@ export function openLiveSocket(sessionId: string, options: LiveSocketsOptions): 
   const marks = new Map<number, (marked: boolean) => void>()
   let lastMark = 0
   let open: { provider: WebsocketProvider; document: OpenDocument; end: () => void } | undefined
-  /** The server asked for what it lacks and was answered, and it speaks our signals. */
-  let live = { answered: false, welcome: false }
+  const lookAgain = createBackOff(environment.random, { firstMs: LOOK_FIRST_MS, longestMs: LOOK_LONGEST_MS })
+  let looks = 0
+  let live: Live = notYet
   let closed = false
   let starting = false
   let timer: unknown
@@ -61,7 +90,7 @@ export function openLiveSocket(sessionId: string, options: LiveSocketsOptions): 
     endMarks()
     open?.end()
     open = undefined
-    live = { answered: false, welcome: false }
+    live = notYet
   }
 
   async function start(): Promise<void> {
@@ -80,7 +109,7 @@ export function openLiveSocket(sessionId: string, options: LiveSocketsOptions): 
         awareness,
         connect: false,
         disableBc: true,
-        WebSocketPolyfill: environment.WebSocket,
+        WebSocketPolyfill: gatedSocket(environment.WebSocket, mayPass),
         // We come back by our own back-off, which has jitter.
         shouldReconnect: () => false,
       },
@@ -111,10 +140,7 @@ export function openLiveSocket(sessionId: string, options: LiveSocketsOptions): 
     // tells when another device has made it.
     if (!position?.confirmed) {
       timers.clearTimeout(timer)
-      timer = timers.setTimeout(() => {
-        options.onUnknown()
-        connect().catch(options.onError)
-      }, LOOK_AGAIN_MS)
+      if (looks++ < MAX_LOOKS) timer = timers.setTimeout(options.onUnknown, lookAgain.nextMs())
       return
     }
     const token = typeof options.token === 'function' ? await options.token() : options.token
@@ -124,12 +150,26 @@ export function openLiveSocket(sessionId: string, options: LiveSocketsOptions): 
     open.provider.connect()
   }
 
+  /** The provider sends by itself: nothing before the server is known to be the right one, nothing that it cannot take. */
+  function mayPass(frame: Uint8Array): boolean {
+    if (frame[0] === SIGNAL_FRAME) return true
+    if (!live.admitted) return false
+    // An edit would stand on what is missing there.
+    if (live.withheld && frame[1] === SYNC_UPDATE) return false
+    if (frame.length <= MAX_FRAME_BYTES) return true
+    live = { ...live, answered: false, withheld: true }
+    options.onTooLarge(sessionId)
+    return false
+  }
+
   function listen(provider: WebsocketProvider): void {
     const stock = provider.messageHandlers[SYNC_FRAME]
     provider.messageHandlers[SYNC_FRAME] = (encoder, decoder, each, emitSynced, type) => {
+      if (!live.admitted) return
       const asks = decoding.peekVarUint(decoder) === SYNC_STEP_1
       stock?.(encoder, decoder, each, emitSynced, type)
-      if (asks) live.answered = true
+      // The provider sends its answer when this returns: one that is too large is withheld, and takes this back.
+      if (asks) live = { ...live, answered: true, withheld: false }
     }
     provider.messageHandlers[SIGNAL_FRAME] = (_encoder, decoder) => {
       const signal = decodeSignal(decoder)
@@ -139,7 +179,7 @@ export function openLiveSocket(sessionId: string, options: LiveSocketsOptions): 
       if (status === 'connected') hello().catch(options.onError)
     })
     provider.on('connection-close', () => {
-      live = { answered: false, welcome: false }
+      live = notYet
       endMarks()
     })
     provider.on('closed', ({ code }) => {
@@ -150,18 +190,20 @@ export function openLiveSocket(sessionId: string, options: LiveSocketsOptions): 
   }
 
   async function hello(): Promise<void> {
-    const position = await options.position(sessionId)
-    send({ kind: 'hello', version: PROTOCOL_VERSION, device: options.device, since: position?.pulled ?? 0 })
+    // Before the position: one of an earlier epoch must not be taken for one of this.
+    live = { ...notYet, epoch: options.epoch() }
+    const { pulled: since = 0 } = (await options.position(sessionId)) ?? {}
+    live = { ...live, since }
+    send({ kind: 'hello', version: PROTOCOL_VERSION, device: options.device, since })
   }
 
   function hear(signal: Signal): void {
     switch (signal.kind) {
       case 'welcome':
-        live.welcome = true
-        options.onWelcome(sessionId, signal.epoch, signal.time)
+        welcome(signal)
         break
       case 'changed':
-        stored(signal.head, signal.etag).catch(options.onError)
+        if (isCurrent()) stored(signal.head, signal.etag).catch(options.onError)
         break
       case 'marked':
         // Only now it did its work: a room that is closed at every welcome is not to be stormed.
@@ -175,16 +217,56 @@ export function openLiveSocket(sessionId: string, options: LiveSocketsOptions): 
     }
   }
 
+  function welcome(said: Welcome): void {
+    const { provider } = open ?? {}
+    const admission = options.onWelcome(said, live.epoch === said.epoch ? live.since : 0)
+    if (!provider) return
+    if (admission.kind === 'admitted' && said.epoch === live.epoch) {
+      live = { ...live, admitted: true }
+      askForMissing()
+      return
+    }
+    // What comes on this socket follows a position of another epoch.
+    provider.disconnect()
+    if (admission.kind === 'refused') return
+    const settled = admission.kind === 'another-epoch' ? admission.settled : Promise.resolve(true)
+    settled
+      .then((known) => {
+        if (known) return connect()
+        // An earlier epoch: a server that is not restored yet, or is about to go.
+        if (!closed) timer = timers.setTimeout(() => connect().catch(options.onError), backOff.nextMs())
+        return undefined
+      })
+      .catch(options.onError)
+  }
+
+  /** The server answers with what this document lacks, and asks for what it lacks itself. */
+  function askForMissing(): void {
+    if (!open?.provider.ws) return
+    const encoder = encoding.createEncoder()
+    encoding.writeVarUint(encoder, SYNC_FRAME)
+    writeSyncStep1(encoder, open.document.doc)
+    open.provider.ws.send(encoding.toUint8Array(encoder))
+  }
+
+  /** The socket speaks for the epoch that this device knows. */
+  function isCurrent(): boolean {
+    return live.admitted && live.epoch === options.epoch()
+  }
+
   async function stored(head: number, etag: string | null): Promise<void> {
     await open?.document.flush()
     if (!closed) options.onChanged(sessionId, head, etag)
   }
 
   async function mark(): Promise<boolean> {
-    if (!open || !live.answered || !live.welcome) return false
+    if (!open || !isCurrent()) return false
+    // What was withheld went by HTTP meanwhile, or is about to: once the server says what it lacks, the socket is as good.
+    if (live.withheld) askForMissing()
+    if (!live.answered) return false
     // Updates of other tabs that this document has not heard of yet would not have been sent.
     await open.document.catchUp()
-    return ask()
+    return live.answered ? ask() : false
   }
 
   function ask(): Promise<boolean> {
@@ -210,7 +292,7 @@ export function openLiveSocket(sessionId: string, options: LiveSocketsOptions): 
     let next: unknown
     const schedule = () => {
       next = timers.setTimeout(() => {
-        if (live.welcome) ask().catch(options.onError)
+        if (live.admitted) ask().catch(options.onError)
         schedule()
       }, HEARTBEAT_MS)
     }

@@ -1,4 +1,5 @@
-import type { ETag } from '../protocol/identity.ts'
+import type { Epoch, ETag } from '../protocol/identity.ts'
+import type { Signal } from '../protocol/signal.ts'
 
 /** The sockets of the sessions that are open on this device, held by the tab that sends. */
 export interface LiveSockets {
@@ -14,13 +15,25 @@ export interface LiveSockets {
   readonly close: () => void
 }
 
+/** `another-epoch`: it is being taken in, and `settled` says when the socket may come back; false: not to this server. */
+export type Admission =
+  | { readonly kind: 'admitted' | 'refused' }
+  | { readonly kind: 'another-epoch'; readonly settled: Promise<boolean> }
+
+export type Welcome = Extract<Signal, { kind: 'welcome' }>
+
 /** What a socket tells of its session. */
 export interface SocketEvents {
   /** All updates up to `head` are stored; the session stands at `etag`. */
   readonly onChanged: (sessionId: string, head: number, etag: ETag | null) => void
   /** The server closed the room for good. */
   readonly onRefused: (sessionId: string, closeCode: number) => void
-  readonly onWelcome: (sessionId: string, epoch: string, time: number) => void
+  /** The server of the socket said who it is. `since`: as told. Nothing is exchanged with it unless this answers `admitted`. */
+  readonly onWelcome: (welcome: Welcome, since: number) => Admission
+  /** The epoch that this device knows. */
+  readonly epoch: () => Epoch | undefined
+  /** Something is larger than a frame: it has to go by HTTP. */
+  readonly onTooLarge: (sessionId: string) => void
   /** The server does not know the session, as far as this device knows. */
   readonly onUnknown: () => void
 }

@@ -4,13 +4,13 @@ import { MAX_LEASE_MS } from '../protocol/put-turn.ts'
 import type { ClaimAuthority } from '../storage/claim-authority.ts'
 import type { Names } from '../storage/names.ts'
 import { createRemoteChanges } from './apply-remote.ts'
-import { createConnection } from './connection.ts'
+import { createConnection, refuseServer, SERVER_BEHIND } from './connection.ts'
 import { CLAIM_TIMEOUT_MS, createClaimDispatch } from './dispatch-claims.ts'
 import { type SyncEngine, startSyncEngine } from './engine.ts'
 import { createFirstLoad } from './first-load.ts'
 import { type AccessToken, createHttpClient } from './http-client.ts'
 import { lead } from './lead.ts'
-import type { LiveSockets } from './live-sockets.ts'
+import type { Admission, LiveSockets, Welcome } from './live-sockets.ts'
 import { openLiveSockets } from './open-live-sockets.ts'
 import { createUpdatePush } from './push-updates.ts'
 import { createSnapshotPush } from './put-snapshot.ts'
@@ -36,7 +36,7 @@ export interface Sync {
 export function openSync(options: SyncOptions): Sync {
   const { environment, names, signal } = options
   const meta = options.meta()
-  const connection = createConnection({ state: 'connecting' })
+  const connection = createConnection({ state: 'connecting' }, (epoch) => epoch === (options.meta().epoch ?? epoch))
   const serverUrl = options.serverUrl.replace(/\/+$/, '')
   const client = createHttpClient({
     fetch: environment.fetch,
@@ -48,7 +48,7 @@ export function openSync(options: SyncOptions): Sync {
     signal,
   })
   const context: SyncContext = { ...options, client, connection }
-  const remote = createRemoteChanges(context)
+  const remote = createRemoteChanges(context, retryNow)
   const claims = createClaimDispatch(context, remote)
   const firstLoad = createFirstLoad(context, remote)
   const signals = createTabSignals(environment.openChannel(names.channel('sync')), environment.newId())
@@ -91,9 +91,9 @@ export function openSync(options: SyncOptions): Sync {
       },
       onRefused: (sessionId) => sending.get()?.engine.wake(sessionId),
       onUnknown: () => sending.get()?.engine.lookAround(),
-      onWelcome: () => {
-        if (connection.get().state === 'offline') sending.get()?.engine.retryNow()
-      },
+      onTooLarge: (sessionId) => sending.get()?.engine.wake(sessionId),
+      epoch: () => options.meta().epoch,
+      onWelcome,
     })
     const updates = createUpdatePush(context, remote, sockets)
     const snapshots = createSnapshotPush(context, remote)
@@ -117,6 +117,20 @@ export function openSync(options: SyncOptions): Sync {
       sockets.close()
       engine.stop()
     }
+  }
+
+  /** The same look at who speaks as at an HTTP answer. */
+  function onWelcome(welcome: Welcome, since: number): Admission {
+    const known = options.meta()
+    const behind = welcome.epoch === known.epoch && welcome.head < since
+    const refused = refuseServer(welcome, known) ?? (behind ? SERVER_BEHIND : undefined)
+    if (refused) {
+      connection.set({ state: 'error', reason: refused })
+      return { kind: 'refused' }
+    }
+    if (connection.get().state === 'offline') sending.get()?.engine.retryNow()
+    if (welcome.epoch === known.epoch) return { kind: 'admitted' }
+    return { kind: 'another-epoch', settled: remote.hear(welcome) }
   }
 
   /** The socket has sent all updates up to `head`, and they are stored. */

@@ -5,7 +5,7 @@ import websocket from '@fastify/websocket'
 import fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { isRejoinError } from '../../src/errors.ts'
 import { DEVICE_HEADER } from '../../src/protocol/answer-fields.ts'
-import { MAX_JSON_DEPTH, MAX_REQUEST_BYTES } from '../../src/protocol/limits.ts'
+import { MAX_FRAME_BYTES, MAX_JSON_DEPTH, MAX_REQUEST_BYTES } from '../../src/protocol/limits.ts'
 import { SUBPROTOCOL } from '../../src/protocol/paths.ts'
 import type { ProblemCode } from '../../src/protocol/problem.ts'
 import { LABEL_HEADER } from '../../src/protocol/registration.ts'
@@ -58,7 +58,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   })
   await app.register(websocket, {
     options: {
-      maxPayload: MAX_REQUEST_BYTES,
+      maxPayload: MAX_FRAME_BYTES,
       perMessageDeflate: false,
       handleProtocols: (protocols: Set<string>) => (protocols.has(SUBPROTOCOL) ? SUBPROTOCOL : false),
     },

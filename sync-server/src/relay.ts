@@ -3,7 +3,7 @@ import * as Y from 'yjs'
 import { isSafeId } from '../../src/contract/safe-id.ts'
 import { PROTOCOL_VERSION } from '../../src/protocol/answer-fields.ts'
 import { CLOSE_CODES } from '../../src/protocol/close-codes.ts'
-import { UPDATES_PAGE_BYTES } from '../../src/protocol/limits.ts'
+import { MAX_FRAME_BYTES, UPDATES_PAGE_BYTES } from '../../src/protocol/limits.ts'
 import type { Signal } from '../../src/protocol/signal.ts'
 import type { ServerIdentity } from './caller.ts'
 import { createMergedLog } from './merged-log.ts'
@@ -35,7 +35,13 @@ export interface RelayOptions {
 
 const HEARTBEAT_MS = 30_000
 const CUT_OFF_MS = 2000
+/** Marks that wait for the repair of a gap: of one socket, and of all in a room. */
+const MAX_HELD_MARKS = 64
+const MAX_HELD_MARKS_IN_ROOM = 1024
 const SERVICE_RESTART = 1012
+/** Before the bytes of an update: type, step, length. */
+const FRAME_HEAD_BYTES = 8
+const EMPTY_UPDATE = new Uint8Array([0, 0])
 
 /** Which close code says to a socket what a refusal says over HTTP. */
 const CLOSE_CODE_OF: Readonly<Record<string, number>> = {
@@ -108,6 +114,11 @@ export function createRelay({ server, changes, log, onMisuse }: RelayOptions): R
       case 'update':
         // Peers without a document answer with an empty update; it makes no session.
         if (!isEmpty(frame.bytes)) storeUpdate(member, frame.bytes, frame.answer)
+        else if (frame.answer)
+          attempt(
+            member,
+            member.stored.then(() => repaired(member)),
+          )
         break
       case 'awareness':
         room.passRaw(member, bytes)
@@ -127,7 +138,7 @@ export function createRelay({ server, changes, log, onMisuse }: RelayOptions): R
       attempt(
         member,
         member.stored.then(() => {
-          if (member.gapped) member.heldMarks.push(n)
+          if (member.gapped) holdMark(room, member, n)
           else member.signal({ kind: 'marked', n })
         }),
       )
@@ -140,19 +151,43 @@ export function createRelay({ server, changes, log, onMisuse }: RelayOptions): R
 
   async function answerStep1(room: Room, member: Member, stateVector: Uint8Array): Promise<void> {
     const { update, stateVector: ours } = await room.merged.read()
-    member.send(encodeStep2(Y.diffUpdate(update, stateVector)))
+    const missing = Y.diffUpdate(update, stateVector)
+    const whole = missing.length <= MAX_FRAME_BYTES - FRAME_HEAD_BYTES
+    // More than a frame holds goes as the log has it, in frames of the size that they came in. Whoever said hello has it.
+    if (!whole && !member.speaksSignals) await sendLog(member, 0)
+    member.send(encodeStep2(whole ? missing : EMPTY_UPDATE))
     member.send(encodeStep1(ours))
+  }
+
+  /** The log after a position, no faster than the socket takes it. Returns where it ends; `undefined`: there is none. */
+  async function sendLog(member: Member, since: number): Promise<number | undefined> {
+    const { account, sessionId } = member.peer
+    let head: number | undefined
+    for (let after = since, more = true; more; ) {
+      const page = await store.updates({ account, sessionId }, after, UPDATES_PAGE_BYTES)
+      const last = page?.entries.at(-1)?.seq ?? after
+      for (const { seq, bytes } of page?.entries ?? []) {
+        if (seq < last) member.send(encodeUpdate(bytes))
+        else await member.sendAndFlush(encodeUpdate(bytes))
+      }
+      after = last
+      head = page?.head ?? head
+      more = page?.more ?? false
+    }
+    return head
   }
 
   /** Who we are, the log after `since`, and then where the session stands. */
   async function welcome(room: Room, member: Member, version: number, since: number): Promise<void> {
-    const { account, sessionId, incarnation } = member.peer
+    const { account, incarnation } = member.peer
     member.catchingUp = true
     const session = await liveSession(member)
     if (session === undefined) return
     member.signal({
       kind: 'welcome',
       version: PROTOCOL_VERSION,
+      server: server.name,
+      account,
       epoch: store.epoch,
       incarnation: session?.incarnation ?? incarnation ?? '',
       head: session?.head ?? 0,
@@ -162,17 +197,7 @@ export function createRelay({ server, changes, log, onMisuse }: RelayOptions): R
       misuse(member, CLOSE_CODES.badFrame, 'another protocol version')
       return
     }
-    let head = session?.head ?? 0
-    for (let after = since, more = true; more; ) {
-      const page = await store.updates({ account, sessionId }, after, UPDATES_PAGE_BYTES)
-      for (const { seq, bytes } of page?.entries ?? []) {
-        after = seq
-        if (seq < (page?.entries.at(-1)?.seq ?? 0)) member.send(encodeUpdate(bytes))
-        else await member.sendAndFlush(encodeUpdate(bytes))
-      }
-      head = page?.head ?? head
-      more = page?.more ?? false
-    }
+    const head = (await sendLog(member, since)) ?? session?.head ?? 0
     member.catchingUp = false
     member.signal({ kind: 'changed', ...room.standing({ head, etag: etagOf(session, store.epoch) }) })
   }
@@ -196,6 +221,17 @@ export function createRelay({ server, changes, log, onMisuse }: RelayOptions): R
     } else if (isRefusal(reply.body)) {
       misuse(member, CLOSE_CODE_OF[reply.body.code] ?? CLOSE_CODES.unavailable, reply.body.code)
     } else if (answer) repaired(member)
+  }
+
+  /** A device has a mark or two under way: whoever asks on and on without the repair is sent away. */
+  function holdMark(room: Room, member: Member, n: number): void {
+    if (member.heldMarks.length >= MAX_HELD_MARKS) {
+      misuse(member, CLOSE_CODES.badFrame, 'too many marks')
+      return
+    }
+    const inRoom = [...room.members].reduce((sum, each) => sum + each.heldMarks.length, 0)
+    if (inRoom >= MAX_HELD_MARKS_IN_ROOM) member.close(CLOSE_CODES.unavailable, 'too many marks in this room')
+    else member.heldMarks.push(n)
   }
 
   function repaired(member: Member): void {

@@ -1,0 +1,199 @@
+import { copyFile } from 'node:fs/promises'
+import { isRejoinError } from 'rejoin'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import {
+  createTestServer,
+  deskChat,
+  eventually,
+  type Refunds,
+  SESSION,
+  say,
+  statuses,
+  synced,
+  type TestServer,
+  texts,
+} from './desk.ts'
+import { createTestDevice, type TestDevice } from './device.ts'
+
+let server: TestServer
+let laptop: TestDevice
+let phone: TestDevice
+let ran: Refunds['ran']
+let during: () => Promise<void>
+const refunds: Refunds = {
+  get ran() {
+    return ran
+  },
+  during: () => during(),
+}
+
+beforeEach(async () => {
+  server = await createTestServer()
+  laptop = createTestDevice('laptop', server.url)
+  phone = createTestDevice('phone', server.url)
+  ran = new Map()
+  during = async () => {}
+})
+
+afterEach(async () => {
+  await Promise.all([laptop.close(), phone.close()])
+  await server.end()
+  expect([...laptop.errors, ...phone.errors].filter((error) => !isRejoinError(error, 'closed'))).toEqual([])
+})
+
+const refund = (id: string) => ({ name: 'refund', input: { id } })
+
+/** Both devices are back, and both look again: what a page does when the network returns. */
+async function reconnect(): Promise<void> {
+  laptop.goOnline()
+  phone.goOnline()
+}
+
+test('I5 F48 G4 G5 after a restore both devices give back all that the backup lacks, once, and nothing runs again', async () => {
+  const a = await laptop.open()
+  const b = await phone.open()
+  const chatA = await deskChat(a, 'laptop', refunds)
+  await say(chatA, 'before')
+  const first = await chatA.confirmation.propose(refund('first'))
+  await synced(a)
+  const chatB = await deskChat(b, 'phone', refunds)
+  await synced(b)
+  await server.backUp()
+  await reconnect()
+
+  await eventually(() => expect(a.status.get().state).toBe('synced'))
+  await chatA.confirmation.approve(first.token, SESSION)
+  await say(chatA, '/start')
+  const second = await chatA.confirmation.propose(refund('second'))
+  await synced(a)
+  await eventually(() => expect(statuses(chatB)).toEqual({ first: 'approved', second: 'pending' }))
+  await chatB.confirmation.approve(second.token, SESSION)
+  await say(chatB, 'after')
+  const other = await deskChat(a, 'laptop', refunds, { sessionId: 'order-2' })
+  await say(other, 'a session that the backup does not have')
+  await synced(b)
+  await synced(a)
+  await eventually(() => expect(texts(a)).toEqual(texts(b)))
+  const transcript = texts(a)
+
+  await server.restore()
+  await reconnect()
+  // The server has it all: a device that was never there is told everything.
+  const tablet = createTestDevice('tablet', server.url)
+  const c = await tablet.open()
+  const chatC = await deskChat(c, 'tablet', refunds)
+  await eventually(() => expect(texts(c)).toEqual(transcript))
+  await eventually(() => expect(statuses(chatC)).toEqual({ first: 'approved', second: 'approved' }))
+  await deskChat(c, 'tablet', refunds, { sessionId: 'order-2' })
+  await eventually(() => expect(texts(c, 'order-2')).toEqual(texts(a, 'order-2')))
+  for (const rejoin of [a, b, c]) await synced(rejoin)
+  for (const rejoin of [a, b]) expect(texts(rejoin)).toEqual(transcript)
+  for (const chat of [chatA, chatB]) {
+    expect(statuses(chat)).toEqual({ first: 'approved', second: 'approved' })
+    expect(chat.session.getConversationSnapshot()?.state).toBe('active')
+  }
+  expect(Object.fromEntries(ran)).toEqual({ first: ['laptop'], second: ['phone'] })
+  await tablet.close()
+  expect(tablet.errors).toEqual([])
+})
+
+test('I5 F48 a device that only heard of what another one wrote and ran gives that back too', async () => {
+  const a = await laptop.open()
+  const b = await phone.open()
+  const chatA = await deskChat(a, 'laptop', refunds)
+  await say(chatA, 'before')
+  const record = await chatA.confirmation.propose(refund('first'))
+  await synced(a)
+  const before = await deskChat(b, 'phone', refunds)
+  await server.backUp()
+  await reconnect()
+  await eventually(() => expect(a.status.get().state).toBe('synced'))
+  await chatA.confirmation.approve(record.token, SESSION)
+  await say(chatA, 'after')
+  await eventually(() => expect(statuses(before)).toEqual({ first: 'approved' }))
+  await synced(a)
+  await eventually(() => expect(texts(b)).toEqual(texts(a)))
+  await synced(b)
+  const transcript = texts(a)
+  await laptop.close()
+  await phone.close()
+
+  await server.restore()
+  // The session is open nowhere: what there is goes by HTTP.
+  const again = await phone.open()
+  await eventually(() => expect(again.status.get().state).toBe('synced'))
+  const tablet = createTestDevice('tablet', server.url)
+  const c = await tablet.open()
+  const chatC = await deskChat(c, 'tablet', refunds)
+  expect(texts(c)).toEqual(transcript)
+  expect(statuses(chatC)).toEqual({ first: 'approved' })
+  const chatB = await deskChat(again, 'phone', refunds)
+  expect(texts(again)).toEqual(transcript)
+  expect(statuses(chatB)).toEqual({ first: 'approved' })
+  expect(ran.get('first')).toEqual(['laptop'])
+  await tablet.close()
+})
+
+test('I5 G1 G2 a claim that runs while the server is restored is asserted, and nobody else gets it', async () => {
+  const a = await laptop.open()
+  const b = await phone.open()
+  const chatA = await deskChat(a, 'laptop', refunds)
+  const record = await chatA.confirmation.propose(refund('first'))
+  await synced(a)
+  const chatB = await deskChat(b, 'phone', refunds)
+  await synced(b)
+  await server.backUp()
+  await reconnect()
+  await eventually(() => expect(a.status.get().state).toBe('synced'))
+  phone.goOffline()
+  let finish = () => {}
+  during = () =>
+    new Promise((resolve) => {
+      finish = resolve
+    })
+  const approving = chatA.confirmation.approve(record.token, SESSION)
+  await eventually(() => expect(ran.get('first')).toEqual(['laptop']))
+  laptop.goOffline()
+
+  await server.restore()
+  phone.goOnline()
+  await eventually(() => expect(b.status.get().state).toBe('synced'))
+  // The backup shows it pending, and the phone never heard of the run.
+  expect(statuses(chatB)).toEqual({ first: 'pending' })
+  await chatB.confirmation.approve(record.token, SESSION).catch(() => {})
+  await eventually(() => expect(b.claims.get()).toMatchObject([{ state: 'refused', problem: { code: 'restored' } }]))
+  laptop.goOnline()
+  await eventually(() => expect(statuses(chatB)).toEqual({ first: 'approving' }))
+  finish()
+  await approving
+  await eventually(() => expect(statuses(chatB)).toEqual({ first: 'approved' }))
+  expect(ran.get('first')).toEqual(['laptop'])
+  await synced(a)
+  await synced(b)
+  expect(statuses(chatA)).toEqual({ first: 'approved' })
+})
+
+test('I5 a server whose file was put back by hand is noticed: nothing is sent to it until it is restored', async () => {
+  const a = await laptop.open()
+  const chatA = await deskChat(a, 'laptop', refunds)
+  await say(chatA, 'before')
+  await synced(a)
+  await server.backUp()
+  laptop.goOnline()
+  await eventually(() => expect(a.status.get().state).toBe('synced'))
+  await say(chatA, 'after')
+  await synced(a)
+  await server.stop()
+  await copyFile(server.file.replace('data', 'backup'), server.file)
+  await server.start()
+  laptop.goOnline()
+  await eventually(() =>
+    expect(a.status.get()).toMatchObject({ state: 'error', reason: expect.stringContaining('server-behind') }),
+  )
+  await server.restore()
+  laptop.goOnline()
+  await synced(a)
+  const b = await phone.open()
+  await deskChat(b, 'phone', refunds)
+  expect(texts(b)).toEqual(texts(a))
+})
