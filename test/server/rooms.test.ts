@@ -6,7 +6,7 @@ import type { Awareness } from 'y-protocols/awareness'
 import { WebsocketProvider } from 'y-websocket'
 import * as Y from 'yjs'
 import { bytesToBase64 } from '../../src/protocol/base64.ts'
-import { MAX_REQUEST_BYTES } from '../../src/protocol/limits.ts'
+import { MAX_FRAME_BYTES } from '../../src/protocol/limits.ts'
 import { encodeStep1, encodeStep2, encodeUpdate } from '../../sync-server/src/room-frames.ts'
 import { type Ask, askBySocket } from './ask.ts'
 import { craftUpdate, text } from './crafted-update.ts'
@@ -131,7 +131,14 @@ test('R8 hello is answered with the log after since, then with where the session
     body: put('w1', snapshot(1)),
   })
   const { client, welcome, changed } = await hello('s1@i1', 1)
-  expect(welcome).toMatchObject({ version: 1, epoch: body.epoch, incarnation: 'i1', head: 2 })
+  expect(welcome).toMatchObject({
+    version: 1,
+    server: 'rejoin',
+    account: 'acme',
+    epoch: body.epoch,
+    incarnation: 'i1',
+    head: 2,
+  })
   expect(client.frames.filter(isUpdate)).toEqual([{ kind: 'update', bytes: Buffer.from(two), answer: false }])
   expect(changed).toMatchObject({ head: 2, etag: body.etag })
 })
@@ -206,6 +213,60 @@ test('a state vector is answered with what it lacks, and asked for what we lack'
   expect(Y.decodeStateVector((await client.next(isStep1)).stateVector)).toEqual(new Map([[7, 3]]))
 })
 
+/** More than a frame holds, in updates that each fit. */
+async function postLarge(): Promise<void> {
+  const chunk = 'x'.repeat(200_000)
+  for (let at = 0; at < 8; at++) {
+    await postUpdate(craftUpdate({ clients: text(7, at * chunk.length, chunk) }))
+  }
+}
+
+test('F66 a document that no frame holds reaches a stock client in frames that do, and then as synced', async () => {
+  await postLarge()
+  const client = await join('s1')
+  client.send(encodeStep1(Y.encodeStateVector(new Y.Doc())))
+  await client.next(isStep1)
+  const updates = client.frames.filter(isUpdate)
+  for (const { bytes } of updates) expect(bytes.length).toBeLessThan(MAX_FRAME_BYTES)
+  expect(updates.map(({ answer }) => answer)).toEqual([...Array<boolean>(8).fill(false), true])
+  const stock = stockClient('s1')
+  await synced(stock)
+  expect(stock.doc.getText('about').length).toBe(1_600_000)
+})
+
+test('R8 whoever said hello has the log already, and is not sent it twice', async () => {
+  await postLarge()
+  const { client } = await hello('s1@i1')
+  client.send(encodeStep1(Y.encodeStateVector(new Y.Doc())))
+  await client.next(isStep1)
+  expect(client.frames.filter(isUpdate).filter(({ bytes }) => bytes.length > 2)).toHaveLength(8)
+})
+
+test('F62 marks that wait for a repair are bounded: of a socket, which is closed with 4400', async () => {
+  const { client } = await hello('s1@i1')
+  client.send(encodeUpdate(two))
+  await client.next(isStep1)
+  for (let n = 0; n <= 64; n++) client.signal({ kind: 'mark', n })
+  expect(await client.closed).toBe(4400)
+})
+
+test('F62 marks that wait for a repair are bounded: of a room, whose next socket is to come back later', async () => {
+  const clients = await Promise.all(Array.from({ length: 17 }, (_, at) => hello('s1@i1', 0, `d${at}`)))
+  for (const { client } of clients) {
+    client.send(encodeUpdate(two))
+    await client.next(isStep1)
+  }
+  const last = clients.pop()
+  for (const { client } of clients) for (let n = 0; n < 64; n++) client.signal({ kind: 'mark', n })
+  // Each socket's frames are taken in order: what it asks for after its marks is answered after them.
+  for (const { client } of clients) {
+    client.send(encodeStep1(Y.encodeStateVector(new Y.Doc())))
+    await client.next(isStep1)
+  }
+  last?.client.signal({ kind: 'mark', n: 0 })
+  expect(await last?.client.closed).toBe(4503)
+})
+
 test('F62 a poisoned update closes its socket with 4422, is stored nowhere, and the others go on', async () => {
   const other = await hello('s1@i1', 0, 'b')
   const bad = await join('s1@i1')
@@ -251,7 +312,7 @@ test('F62 text, unknown frames, and awareness that nobody could read close with 
 
 test('F62 a frame over the limit closes its socket with 1009', async () => {
   const client = await join('s1')
-  client.send(new Uint8Array(MAX_REQUEST_BYTES + 1))
+  client.send(new Uint8Array(MAX_FRAME_BYTES + 1))
   expect(await client.closed).toBe(1009)
 })
 

@@ -1,0 +1,127 @@
+import { startServer } from 'rejoin-server'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { MAX_FRAME_BYTES } from '../../../src/protocol/limits.ts'
+import { createTestServer, deskChat, eventually, type Refunds, say, synced, type TestServer, texts } from './desk.ts'
+import { createTestDevice, type TestDevice } from './device.ts'
+
+const refunds: Refunds = { ran: new Map(), during: async () => {} }
+let server: TestServer
+let laptop: TestDevice
+let phone: TestDevice
+
+beforeEach(async () => {
+  server = await createTestServer()
+  laptop = createTestDevice('laptop', server.url)
+  phone = createTestDevice('phone', server.url)
+})
+
+afterEach(async () => {
+  await Promise.all([laptop.close(), phone.close()])
+  await server.end()
+  expect([...laptop.errors, ...phone.errors]).toEqual([])
+})
+
+interface Traffic {
+  readonly largestFrame: number
+  readonly edits: number
+  readonly closeCodes: readonly number[]
+}
+
+/** The device's environment, with its sockets watched, and led to another address. */
+function watched({ environment }: TestDevice, leadTo = (url: string) => url) {
+  const traffic = { largestFrame: 0, edits: 0, closeCodes: [] as number[] }
+  const WebSocket = class extends environment.WebSocket {
+    constructor(url: string | URL, protocols?: string | string[]) {
+      super(leadTo(String(url)), protocols)
+      this.addEventListener('close', ({ code }) => traffic.closeCodes.push(code))
+    }
+    override send(data: Parameters<WebSocket['send']>[0]): void {
+      if (data instanceof Uint8Array) {
+        traffic.largestFrame = Math.max(traffic.largestFrame, data.length)
+        if (data[0] === 0 && data[1] !== 0) traffic.edits++
+      }
+      super.send(data)
+    }
+  }
+  return { environment: { ...environment, WebSocket }, traffic: traffic as Traffic }
+}
+
+test('G10 a socket of another account is told nothing, and sync stops with the reason', async () => {
+  const other = await startServer({ port: 0, file: ':memory:', account: 'somebody-else' })
+  const at = (url: string) => url.replace(server.url.replace('http', 'ws'), other.url.replace('http', 'ws'))
+  const { environment, traffic } = watched(laptop, at)
+  const a = await laptop.open({ environment })
+  const chat = await deskChat(a, 'laptop', refunds)
+  await say(chat, 'a secret')
+  await eventually(() =>
+    expect(a.status.get()).toMatchObject({ state: 'error', reason: expect.stringContaining('somebody-else') }),
+  )
+  expect(traffic.edits).toBe(0)
+  const feed = await fetch(`${other.url}/v1/sessions?since=0`, { headers: { 'rejoin-device': 'test' } })
+  expect(await feed.json()).toMatchObject({ head: 0 })
+  await other.close()
+})
+
+test('I5 a socket that comes back to a restored server is enough to give everything back', async () => {
+  const a = await laptop.open()
+  const chat = await deskChat(a, 'laptop', refunds)
+  await say(chat, 'before')
+  await synced(a)
+  await server.backUp()
+  laptop.goOnline()
+  await say(chat, '/start')
+  await synced(a)
+  // Nobody tells the device: it has the close of its socket, and the welcome of the next one.
+  await server.restore()
+  const b = await phone.open()
+  const chatB = await deskChat(b, 'phone', refunds)
+  await eventually(() => expect(texts(b)).toEqual(texts(a)))
+  await eventually(() => expect(chatB.session.getConversationSnapshot()?.state).toBe('active'))
+})
+
+test('G4 F66 a document above a frame goes by HTTP in pieces, and its socket stays open and works on', async () => {
+  const { environment, traffic } = watched(laptop)
+  const a = await laptop.open({ environment })
+  const answer = Array.from({ length: 60 }, (_, at) => `${at} ${'words '.repeat(5000)}`)
+  const chat = await deskChat(a, 'laptop', refunds, { answer })
+  await say(chat, '/start')
+  await synced(a)
+  laptop.goOffline()
+  await say(chat, 'a long answer')
+  const cuts = traffic.closeCodes.length
+  laptop.goOnline()
+  await synced(a)
+
+  const b = await phone.open()
+  const chatB = await deskChat(b, 'phone', refunds)
+  await eventually(() => expect(texts(b)).toEqual(texts(a)))
+  await say(chatB, '/stop')
+  await eventually(() => expect(texts(a)).toEqual(texts(b)))
+  await say(chat, '/start')
+  await synced(a)
+  await eventually(() => expect(texts(b)).toEqual(texts(a)))
+  expect(traffic.largestFrame).toBeLessThanOrEqual(MAX_FRAME_BYTES)
+  expect(traffic.closeCodes.slice(cuts)).toEqual([])
+})
+
+test('G4 F66 one message above a frame, written online, is cut and arrives; what follows goes by the socket again', async () => {
+  const { environment, traffic } = watched(laptop)
+  const a = await laptop.open({ environment })
+  const b = await phone.open()
+  const chat = await deskChat(a, 'laptop', refunds)
+  await say(chat, '/start')
+  await synced(a)
+  const chatB = await deskChat(b, 'phone', refunds)
+  await say(chat, 'a long text, '.repeat(200_000))
+  await synced(a)
+  await eventually(() => expect(texts(b)).toEqual(texts(a)))
+  await say(chat, '/stop')
+  await synced(a)
+  const edits = traffic.edits
+  await say(chat, '/start')
+  await eventually(() => expect(traffic.edits).toBeGreaterThan(edits))
+  await eventually(() => expect(chatB.session.getConversationSnapshot()?.state).toBe('active'))
+  expect(texts(b)).toEqual(texts(a))
+  expect(traffic.largestFrame).toBeLessThanOrEqual(MAX_FRAME_BYTES)
+  expect(traffic.closeCodes).toEqual([])
+})
