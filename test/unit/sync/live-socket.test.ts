@@ -1,6 +1,12 @@
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
 import { startServer } from 'rejoin-server'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { WebSocketServer } from 'ws'
 import { MAX_FRAME_BYTES } from '../../../src/protocol/limits.ts'
+import { SUBPROTOCOL } from '../../../src/protocol/paths.ts'
+import { SIGNAL_FRAME } from '../../../src/protocol/signal.ts'
+import { encodeStep1 } from '../../../sync-server/src/room-frames.ts'
 import { createTestServer, deskChat, eventually, type Refunds, say, synced, type TestServer, texts } from './desk.ts'
 import { createTestDevice, type TestDevice } from './device.ts'
 
@@ -60,6 +66,27 @@ test('G10 a socket of another account is told nothing, and sync stops with the r
   const feed = await fetch(`${other.url}/v1/sessions?since=0`, { headers: { 'rejoin-device': 'test' } })
   expect(await feed.json()).toMatchObject({ head: 0 })
   await other.close()
+})
+
+test('G10 a socket that was not welcomed is told who we are and nothing else, whatever it asks for', async () => {
+  const silent = new WebSocketServer({ port: 0, host: '127.0.0.1', handleProtocols: () => SUBPROTOCOL })
+  const frames: Uint8Array[] = []
+  silent.on('connection', (socket) => {
+    socket.send(encodeStep1(Uint8Array.of(0)))
+    socket.on('message', (data: Buffer) => frames.push(new Uint8Array(data)))
+  })
+  await once(silent, 'listening')
+  const { port } = silent.address() as AddressInfo
+  const { environment } = watched(laptop, (url) => url.replace(/:\d+/, `:${port}`))
+  const a = await laptop.open({ environment })
+  const chat = await deskChat(a, 'laptop', refunds)
+  await say(chat, '/start')
+  await eventually(() => expect(frames.length).toBeGreaterThan(0))
+  await say(chat, 'a secret')
+  await synced(a)
+  expect(frames.map(([type]) => type)).toEqual(frames.map(() => SIGNAL_FRAME))
+  await laptop.close()
+  silent.close()
 })
 
 test('I5 a socket that comes back to a restored server is enough to give everything back', async () => {
