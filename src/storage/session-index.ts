@@ -27,7 +27,7 @@ export function hasUnsentUpdates({ row, lastLocalSeq }: IndexedSession): boolean
   return lastLocalSeq > (row?.acked ?? 0) || row?.giveBack === true
 }
 
-/** Keeps all sessions of the account at hand, one read per changed session. */
+/** Keeps all sessions of the account at hand, one read per commit that changed what is listed of a session. */
 export function createSessionIndex(
   database: Database,
   { signal, onError }: { readonly signal: AbortSignal; readonly onError: (error: unknown) => void },
@@ -42,7 +42,7 @@ export function createSessionIndex(
 
   const stop = database.subscribe((event) => {
     noteSeq(event)
-    if (event.kind === 'meta') return
+    if (event.kind === 'meta' || (event.kind === 'updates' && takeUpdates(event))) return
     const wasCurrent = isCurrent()
     stale.add(event.sessionId)
     if (wasCurrent) for (const listener of [...unrest]) listener()
@@ -111,6 +111,15 @@ export function createSessionIndex(
       localSeqs.set(sessionId, Math.max(localSeqs.get(sessionId) ?? 0, unsent.at(-1)?.seq ?? 0))
     }
     return { sessionId, row, claims, deletes, lastLocalSeq: row ? (localSeqs.get(sessionId) ?? 0) : 0 }
+  }
+
+  /** Updates of a session that is at hand change nothing that is listed but how far they go: a token costs no read. */
+  function takeUpdates({ sessionId, origin, bytes }: Extract<DatabaseEvent, { kind: 'updates' }>): boolean {
+    const known = value.get().get(sessionId)
+    if (!known?.row || bytes.length === 0 || !isCurrent()) return false
+    const lastLocalSeq = localSeqs.get(sessionId) ?? 0
+    if (origin === 'local') value.set(new Map(value.get()).set(sessionId, { ...known, lastLocalSeq }))
+    return true
   }
 
   function noteSeq(event: DatabaseEvent): void {
