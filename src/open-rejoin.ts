@@ -21,7 +21,8 @@ import { openDatabase } from './storage/open-database.ts'
 import { createRunningClaims, type RunningClaims } from './storage/running-claims.ts'
 import { createSessionIndex, type LiveSessionIndex, type SessionIndex } from './storage/session-index.ts'
 import { createSessionStorage } from './storage/session-storage.ts'
-import { type AttentionActions, type AttentionItem, attentionItems, createAttentionActions } from './sync/attention.ts'
+import { type AttentionActions, createAttentionActions } from './sync/attention.ts'
+import { type AttentionItem, createAttentionList } from './sync/attention-items.ts'
 import { type ClaimInfo, claimInfos } from './sync/claim-infos.ts'
 import type { AccessToken } from './sync/http-client.ts'
 import { localAuthority } from './sync/local-authority.ts'
@@ -164,6 +165,7 @@ export async function openRejoin(options: OpenRejoinOptions): Promise<Rejoin> {
     authority: authority(),
     calls,
     running,
+    now: environment.now,
     async reconcileCall(sessionId, toolCallId, finding) {
       if (!(await messageStore.isUsed(sessionId))) return
       await reconcileToolCall(messageStore.memory(sessionId), toolCallId, finding, environment)
@@ -204,7 +206,10 @@ export async function openRejoin(options: OpenRejoinOptions): Promise<Rejoin> {
       run: book.runAny,
       withdraw: (claimId) => withdraw(claimId),
     },
-    attention: { ...derived(index, attentionItems), ...attention },
+    attention: {
+      ...createAttentionList({ index, now: environment.now, timers: environment.timers, signal }),
+      ...attention,
+    },
     status: createStatus({
       index,
       degraded,

@@ -18,16 +18,21 @@ export function AttentionList({ rejoin, deviceLabel }: { readonly rejoin: Rejoin
     <section className="attention" aria-label={`Needs attention on ${deviceLabel}`}>
       <ul data-testid="attention">
         {items.map((item) => (
-          <li
-            key={`${item.kind} ${item.sessionId} ${item.kind === 'claim' ? item.claimId : ''}`}
-            className="attention-item"
-            data-testid="attention-item"
-            data-kind={item.kind}
-          >
+          <li key={keyOf(item)} className="attention-item" data-testid="attention-item" data-kind={item.kind}>
             <span>
               <b>{item.sessionId}</b> {textOf(item)}
             </span>
             <span className="attention-actions">
+              {item.kind === 'claim' && item.state === 'won' && (
+                <button
+                  type="button"
+                  className="plain"
+                  disabled={busy}
+                  onClick={() => act(rejoin.attention.release(item.claimId))}
+                >
+                  Take it back
+                </button>
+              )}
               {item.kind === 'refused' && (
                 <button
                   type="button"
@@ -66,9 +71,16 @@ export function AttentionList({ rejoin, deviceLabel }: { readonly rejoin: Rejoin
   )
 }
 
+function keyOf(item: AttentionItem): string {
+  const about = item.kind === 'claim' ? item.claimId : item.kind === 'refused' ? (item.token ?? '') : ''
+  return `${item.kind} ${item.sessionId} ${about}`
+}
+
 function textOf(item: AttentionItem): string {
   switch (item.kind) {
     case 'claim':
+      if (item.state === 'won') return 'has a decision that was never carried out: open the chat, or take it back.'
+      if (item.state === 'running') return `has an action that has been running since ${timeOf(item.since)}.`
       return 'has an action of which nobody knows whether it ran: say so on its card.'
     case 'refused':
       return `has a change that the server refused: ${item.problem.message}`
@@ -77,4 +89,8 @@ function textOf(item: AttentionItem): string {
     case 'deleted':
       return 'was deleted on another device, before all of it was sent.'
   }
+}
+
+function timeOf(at: number): string {
+  return new Date(at).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' })
 }

@@ -16,8 +16,9 @@ import { isHeld, settleHeld } from './settle-held.ts'
  * The life of one decision on this device. Every arrow is one strict transaction that checks the state it leaves.
  *
  * waiting ──► sent ──► won ──► running ──► settled (told)
- *   │          ├────► lost       │  └ lock free, or old: attention ──► settled · released · running again (idempotent)
- *   └► withdrawn ├──► expired    └──► taken over by a person
+ *   │          ├────► lost  │    │  └ lock free, or given up: attention ──► settled · released
+ *   │          │            │    └──► taken over by a person
+ *   └► withdrawn ├──► expired└ a person gives it back: attention
  *              └────► refused            born waiting (offline), sent (online) or running (own decision)
  */
 
@@ -39,13 +40,14 @@ export type ClaimAnswered =
 
 /**
  * Takes the server's answer to a claim, rule K4. Everything in it but this claim is `applyAnswer`'s, which the caller
- * hands the same answer afterwards.
+ * hands the same answer afterwards. `deviceNow`: epoch ms by this device's clock.
  */
 export function acceptClaimAnswer(
   session: DeviceSession,
   claimId: string,
   answer: ClaimAnswer,
   asked: AskedSave | undefined,
+  deviceNow: number,
 ): Decided<ClaimAnswered> {
   const claim = claimById(session, claimId)
   const { row } = session
@@ -58,8 +60,8 @@ export function acceptClaimAnswer(
   switch (answer.result) {
     case 'won':
       return asked && row.local?.cursor === asked.expectedCursor
-        ? startAsked(heard, claim, answer, asked.snapshot)
-        : move(heard, { ...claim, state: 'won', attempt: answer.claim.attempt }, 'won')
+        ? startAsked(heard, { ...claim, startedAt: deviceNow }, answer, asked.snapshot)
+        : move(heard, { ...claim, state: 'won', attempt: answer.claim.attempt, wonAt: deviceNow }, 'won')
     case 'recorded':
       return stale
     case 'lost':
@@ -89,12 +91,26 @@ function sendOwn({ row }: DeviceSession, claim: ClaimRow, epoch: Epoch | undefin
   return { change: { row: { ...row, left: addLeft(row.left, [claim.confirmation], epoch) } }, result: claim }
 }
 
-/** The server cannot take the claim at all, whoever is first: it is listed with the reason, and may be clicked again. */
+/**
+ * The server cannot take at all what it was told of a claim. A click is over then, with the reason, and may be clicked
+ * again; what was given or done here is not: it is kept, listed, and sent again when a person asks for that.
+ */
 export function refuseClaim(session: DeviceSession, claimId: string, problem: Problem): Decided<boolean> {
   const claim = claimById(session, claimId)
-  if (claim?.own) return { change: { putClaims: [{ ...claim, problem }] }, result: true }
-  if (claim?.state !== 'waiting' && claim?.state !== 'sent') return { result: false }
-  return { change: { putClaims: [{ ...claim, state: 'refused', problem }] }, result: true }
+  if (!session.row || !claim) return { result: false }
+  if (claim.state === 'waiting' || claim.state === 'sent') {
+    return { change: { putClaims: [{ ...claim, state: 'refused', problem }] }, result: true }
+  }
+  if (!isLive(claim) && (claim.state !== 'settled' || claim.told)) return { result: false }
+  return { change: { putClaims: [{ ...claim, undeliverable: problem }] }, result: true }
+}
+
+/** A person asks that what the server refused for good is sent again. False: there is nothing of the kind. */
+export function retryRefused({ row, claims }: DeviceSession): Decided<boolean> {
+  const kept = claims.filter((claim) => claim.undeliverable)
+  if (!row?.refused && kept.length === 0) return { result: false }
+  const putClaims = kept.map((claim) => ({ ...claim, undeliverable: undefined }))
+  return { change: { ...(row && { row: { ...row, refused: undefined } }), putClaims }, result: true }
 }
 
 /** A person takes a queued click back. False: it may have been dispatched already. */
@@ -104,12 +120,20 @@ export function withdrawClaim(session: DeviceSession, claimId: string): Decided<
   return { change: { putClaims: [{ ...claim, state: 'withdrawn' }] }, result: true }
 }
 
-/** A page that holds the claim's lock starts a queued claim that won, rule K7. Only this gives the permission. */
-export function startWonClaim(session: DeviceSession, claimId: string): Decided<ClaimRow | undefined> {
+/**
+ * A page that holds the claim's lock starts a queued claim that won, rule K7. Only this gives the permission.
+ * `deviceNow`: epoch ms by this device's clock.
+ */
+export function startWonClaim(
+  session: DeviceSession,
+  claimId: string,
+  deviceNow: number,
+): Decided<ClaimRow | undefined> {
   const claim = claimById(session, claimId)
   const { row } = session
   if (claim?.state !== 'won' || !row || row.deleted) return { result: undefined }
-  const running: ClaimRow = { ...claim, state: 'running' }
+  // Storage itself settles what it hands out: no save has to find the cursor where it was.
+  const running: ClaimRow = { ...claim, state: 'running', startedAt: deviceNow, foreign: undefined }
   return { change: { row: setStatus(row, claim.token, claim.want), putClaims: [running] }, result: running }
 }
 
@@ -130,6 +154,16 @@ export function raiseAttention(
   const claim = claimById(session, claimId)
   if (claim?.state !== 'running') return { result: false }
   return { change: { putClaims: [{ ...claim, state: 'attention', ...(problem && { problem }) }] }, result: true }
+}
+
+/**
+ * A person gives a claim back that won and that no page took, rules K7 and K8: from here on it does not run by itself.
+ * False: it is not `won` any more.
+ */
+export function giveUpWon(session: DeviceSession, claimId: string, problem: Problem): Decided<boolean> {
+  const claim = claimById(session, claimId)
+  if (claim?.state !== 'won') return { result: false }
+  return { change: { putClaims: [{ ...claim, state: 'attention', problem }] }, result: true }
 }
 
 /** The server heard the settlement. False: it has to be told again, after the claim itself. */

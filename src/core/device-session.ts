@@ -88,10 +88,21 @@ export interface ClaimRow {
   /** The server acknowledged the settlement. */
   readonly told: boolean
   readonly expectedCursor?: number | undefined
-  /** Epoch ms by this device's clock. */
+  /** When the person decided. Epoch ms by this device's clock, as are the other two. */
   readonly deviceAt: number
+  /** When it became `won`: a page has to take it, rule K7. */
+  readonly wonAt?: number | undefined
+  /** When it became `running`, rules K5 and K8. */
+  readonly startedAt?: number | undefined
+  /**
+   * A save of a session layer that is not ours asked for it, and settles it with a save at the cursor that it knows: the
+   * session waits for that, rule K5.
+   */
+  readonly foreign?: true | undefined
   readonly sub: string
   readonly problem?: Problem | undefined
+  /** The server takes neither it nor its outcome: it is listed, and not sent again before a person asks for that. */
+  readonly undeliverable?: Problem | undefined
 }
 
 export interface DeleteRow {

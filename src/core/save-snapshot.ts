@@ -22,6 +22,8 @@ export interface ClaimRoute {
   readonly lasting: boolean
   readonly sub: string
   readonly deviceAt: number
+  /** The save comes from a session layer that is not ours, rule K5. */
+  readonly foreign: boolean
 }
 
 export interface SaveRequest {
@@ -174,6 +176,8 @@ function claim(
     told: false,
     ...(expectedCursor !== undefined && { expectedCursor }),
     deviceAt: route.deviceAt,
+    ...(own && { startedAt: route.deviceAt }),
+    ...(route.foreign && { foreign: true as const }),
     sub: route.sub,
   }
   const superseded = session.claims.filter((each) => each.token === token && REPLACED.has(each.state))

@@ -1,5 +1,6 @@
 import type { ClaimRow } from '../core/device-session.ts'
 import type { Incarnation } from '../protocol/identity.ts'
+import type { Problem } from '../protocol/problem.ts'
 import type { ClaimAnswer } from '../protocol/put-claim.ts'
 import type { TurnAnswer } from '../protocol/put-turn.ts'
 import type { SessionAnswer } from '../protocol/session-answer.ts'
@@ -10,7 +11,11 @@ export interface ClaimAuthority {
   readonly via: () => 'device' | 'offline' | 'server'
   /** One round trip, at most 5 s. The row is on disk as `sent`, so that it may be asked again. */
   readonly claim: (row: ClaimRow, signal?: AbortSignal) => Promise<ClaimAnswer | 'unreachable'>
-  readonly release: (row: ClaimRow, note: string) => Promise<ClaimAnswer | 'unreachable'>
+  /** `refused`: the server will never take it. */
+  readonly release: (
+    row: ClaimRow,
+    note: string,
+  ) => Promise<ClaimAnswer | { readonly refused: Problem } | 'unreachable'>
   readonly takeTurn: (
     turn: {
       readonly sessionId: string

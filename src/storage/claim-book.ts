@@ -7,6 +7,11 @@ import type { LiveSessionIndex, SessionIndex } from './session-index.ts'
 export interface ClaimBook extends LiveClaims {
   /** Who runs the session's won claims in this page: the session's own handler, else the account-wide one. */
   readonly handlerOf: (sessionId: string) => ClaimHandler | undefined
+  /**
+   * True while a session object of ours has chats of the session in this page, rule K5: only our session layer registers
+   * a handler for one session.
+   */
+  readonly isOurs: (sessionId: string) => boolean
   /** Registers a handler for all sessions that have none of their own. Returns the way to stop. */
   readonly runAny: (handler: ClaimHandler) => () => void
   readonly onHandlers: (listener: () => void) => () => void
@@ -30,6 +35,7 @@ export function createClaimBook(
     run: (sessionId, handler) => register({ sessionId, handler }),
     runAny: (handler) => register({ handler }),
     onHandlers: handlers.subscribe,
+    isOurs: (sessionId) => handlers.get().some((each) => each.sessionId === sessionId),
     handlerOf(sessionId) {
       const all = handlers.get()
       const own = all.find((each) => each.sessionId === sessionId)

@@ -70,12 +70,12 @@ export function runWonClaims(options: ClaimRunnerOptions): void {
   async function sweep(): Promise<void> {
     again = false
     await index.ready
-    for (const { claims } of index.get().values()) {
-      for (const claim of claims) {
-        if (signal.aborted) return
-        if (claim.state === 'won') await start(claim)
-        else if (claim.state === 'running' && !(await running.isHeld(claim.claimId))) await abandon(claim)
-      }
+    const all = [...index.get().values()].flatMap(({ claims }) => claims)
+    for (const claim of all) if (claim.state === 'won' && !signal.aborted) await start(claim)
+    // Last, since without Web Locks the answer to "is anybody at work on it" takes its time.
+    for (const claim of all) {
+      if (claim.state !== 'running' || signal.aborted) continue
+      if (!(await running.isHeld(claim.claimId)) && !signal.aborted) await abandon(claim)
     }
   }
 
@@ -83,7 +83,7 @@ export function runWonClaims(options: ClaimRunnerOptions): void {
     if (!book.handlerOf(claim.sessionId) || running.has(claim.claimId)) return
     if (!(await running.take(claim.claimId, { ifAvailable: true }))) return
     const started = await database.transact(claim.sessionId, 'strict', (session) =>
-      startWonClaim(session, claim.claimId),
+      startWonClaim(session, claim.claimId, now()),
     )
     if (!started) return running.drop(claim.claimId)
     // Not awaited: an effect may take its time, and other claims need not wait for it.

@@ -167,8 +167,12 @@ const claim = objectOf({
   told: flag,
   expectedCursor: optional(count),
   deviceAt: real,
+  wonAt: optional(real),
+  startedAt: optional(real),
+  foreign: optional(flag),
   sub: text,
   problem: optional(problem),
+  undeliverable: optional(problem),
 } satisfies Fields<ClaimRow>)
 
 const removal = objectOf({

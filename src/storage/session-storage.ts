@@ -11,6 +11,7 @@ import type { ToolCalls } from '../core/tool-calls.ts'
 import { RejoinError } from '../errors.ts'
 import type { Incarnation } from '../protocol/identity.ts'
 import type { ClaimAuthority } from './claim-authority.ts'
+import type { ClaimBook } from './claim-book.ts'
 import type { Database } from './database.ts'
 import type { RunningClaims } from './running-claims.ts'
 
@@ -23,7 +24,7 @@ export interface SessionStorageOptions {
   readonly authority: ClaimAuthority
   readonly running: RunningClaims
   readonly calls: ToolCalls
-  readonly claims: NonNullable<LiveSessionStorage['claims']>
+  readonly claims: ClaimBook
   readonly now: () => number
   /** Ends every operation of this storage. */
   readonly signal: AbortSignal
@@ -159,6 +160,7 @@ export function createSessionStorage(options: SessionStorageOptions): Required<L
         lasting: database.persistent,
         sub: authority.sub(),
         deviceAt: environment.now(),
+        foreign: !claims.isOurs(sessionId),
       }
       const outcome = await database.transact(sessionId, 'strict', (s) => saveSnapshot(s, { ...request, route }))
       if (outcome.kind === 'run') {
@@ -179,7 +181,7 @@ export function createSessionStorage(options: SessionStorageOptions): Required<L
     if (answer === 'unreachable') throw await unanswered(row)
     const asked = { snapshot, expectedCursor }
     const outcome = await database.transact(row.sessionId, 'strict', (session) =>
-      acceptClaimAnswer(session, row.claimId, answer, asked),
+      acceptClaimAnswer(session, row.claimId, answer, asked, environment.now()),
     )
     authority.received(row.sessionId, answer)
     switch (outcome.kind) {

@@ -8,7 +8,7 @@ import type { SessionAnswer } from '../protocol/session-answer.ts'
 import { refuseServer } from './connection.ts'
 import type { SyncContext } from './sync-context.ts'
 
-/** An answer is held back for a running claim at most this long, rule K5. */
+/** An answer is held back for a running claim at most this long after its start, rule K5. */
 const HOLD_BACK_MS = 120_000
 
 export interface RemoteChanges {
@@ -23,7 +23,10 @@ export interface RemoteChanges {
   /** Checks who answers, and learns the epoch and the clock. False: the answer is not to be used. */
   readonly hear: (answer: Common) => Promise<boolean>
   readonly deleted: (sessionId: string) => Promise<void>
-  /** True while a claim of this device runs, so that its session is neither pushed nor merged. */
+  /**
+   * True while a claim runs here that a foreign session layer will settle with a save at the cursor that it knows, so that
+   * the session is neither pushed nor merged, rule K5. Our own layer looks again after a conflict: nothing waits for it.
+   */
   readonly holdsBack: (sessionId: string) => Promise<boolean>
 }
 
@@ -159,8 +162,9 @@ export function createRemoteChanges(context: SyncContext, onEpoch: () => void): 
   async function holdsBack(sessionId: string): Promise<boolean> {
     const { claims } = await database.read(sessionId)
     for (const claim of claims) {
-      const recent = environment.now() - claim.deviceAt < HOLD_BACK_MS
-      if (claim.state === 'running' && recent && (await context.running.isHeld(claim.claimId))) return true
+      const { claimId, state, foreign, startedAt = claim.deviceAt } = claim
+      const recent = environment.now() - startedAt < HOLD_BACK_MS
+      if (state === 'running' && foreign && recent && (await context.running.isHeld(claimId))) return true
     }
     return false
   }

@@ -1,5 +1,4 @@
-import type { Decision } from '../contract/session-snapshot.ts'
-import { acceptClaimAnswer, releaseClaim, settleClaim } from '../core/claim-lifecycle.ts'
+import { acceptClaimAnswer, giveUpWon, releaseClaim, retryRefused, settleClaim } from '../core/claim-lifecycle.ts'
 import { claimView } from '../core/claim-order.ts'
 import { claimById } from '../core/claim-rows.ts'
 import type { ClaimRow } from '../core/device-session.ts'
@@ -8,80 +7,40 @@ import { incarnationsOf } from '../core/save-snapshot.ts'
 import type { ToolCalls } from '../core/tool-calls.ts'
 import { RejoinError } from '../errors.ts'
 import type { ToolCallFinding } from '../messages/reconcile-tool-call.ts'
-import { type Outcome, outcomeOf, type Want } from '../protocol/claim-status.ts'
+import { type Outcome, outcomeOf } from '../protocol/claim-status.ts'
 import { MAX_NOTE_LENGTH } from '../protocol/limits.ts'
-import type { Problem } from '../protocol/problem.ts'
 import type { ClaimAnswer } from '../protocol/put-claim.ts'
 import type { ClaimAuthority } from '../storage/claim-authority.ts'
 import type { Database } from '../storage/database.ts'
 import type { RunningClaims } from '../storage/running-claims.ts'
-import type { IndexedSession, LiveSessionIndex, SessionIndex } from '../storage/session-index.ts'
+import type { LiveSessionIndex } from '../storage/session-index.ts'
+import { isLong } from './attention-items.ts'
 
-/** Something that only a person, or the host for one, can decide. */
-export type AttentionItem =
-  /** A run broke off, or nobody saw what it did: did it run? */
-  | {
-      readonly kind: 'claim'
-      readonly sessionId: string
-      readonly token: string
-      readonly toolCallId: string
-      readonly claimId: string
-      readonly want: Want
-      /** Epoch ms by this device's clock. */
-      readonly deviceAt: number
-      readonly problem?: Problem
-    }
-  /** The server refused a change for good; it is still on this device. */
-  | { readonly kind: 'refused'; readonly sessionId: string; readonly problem: Problem }
-  /** Two devices took the conversation different ways offline; these steps of this device were replaced. */
-  | { readonly kind: 'conversation-diverged'; readonly sessionId: string; readonly decisions: readonly Decision[] }
-  /** Deleted elsewhere with changes of this device unsent. */
-  | { readonly kind: 'deleted'; readonly sessionId: string; readonly at: number }
-
+/** What a person may say of what is listed, rule K8. */
 export interface AttentionActions {
-  /** The effect did happen: the claim is settled with its outcome, and the tool call says so. */
+  /**
+   * The effect did happen: the claim is settled with its outcome, and the tool call says so. Also of a run that is listed
+   * while a page is still at work on it: what that page finds later changes nothing.
+   *
+   * @throws RejoinError `refused` for a claim that did not start, is decided, or has been running for less than 60 s.
+   */
   readonly settle: (claimId: string) => Promise<void>
   /**
-   * Nothing happened: the confirmation is pending again, in a further attempt, and its tool call waits again.
+   * Nothing happened: the confirmation is pending again, in a further attempt, and its tool call waits again. Of a run
+   * that a page is still at work on only that page may say so, since it could run the next moment: close it first. A
+   * claim that won and was not carried out is given back too; it does not run by itself any more, whatever comes next.
    *
-   * @throws RejoinError `refused` when the messages show that it ran, `claim-queued` when the server has to be told and
-   * cannot be reached.
+   * @throws RejoinError `refused` when the messages show that it ran, when another page is at work on it, or when the
+   * server gave the permission to somebody else or does not take it back; `claim-queued` when the server has to be told
+   * and cannot be reached.
    */
   readonly release: (claimId: string, note?: string) => Promise<void>
-  /** Sends a refused change again. */
+  /** Sends what was refused of a session again. */
   readonly retry: (sessionId: string) => Promise<void>
   /** The person has seen the replaced steps of a conversation. */
   readonly dismiss: (sessionId: string) => Promise<void>
   /** Drops what a deleted session still holds on this device. */
   readonly discard: (sessionId: string) => Promise<void>
-}
-
-export function attentionItems(index: SessionIndex): readonly AttentionItem[] {
-  return [...index.values()].flatMap((session) => [...claimItems(session), ...sessionItems(session)])
-}
-
-function claimItems({ claims, sessionId }: IndexedSession): AttentionItem[] {
-  return claims
-    .filter((claim) => claim.state === 'attention')
-    .map(({ token, toolCallId, claimId, want, deviceAt, problem }) => ({
-      kind: 'claim',
-      sessionId,
-      token,
-      toolCallId,
-      claimId,
-      want,
-      deviceAt,
-      ...(problem && { problem }),
-    }))
-}
-
-function sessionItems({ row, sessionId }: IndexedSession): AttentionItem[] {
-  if (!row) return []
-  const items: AttentionItem[] = []
-  if (row.refused && !row.deleted) items.push({ kind: 'refused', sessionId, problem: row.refused })
-  if (row.diverged?.length) items.push({ kind: 'conversation-diverged', sessionId, decisions: row.diverged })
-  if (row.deleted) items.push({ kind: 'deleted', sessionId, at: row.deleted.at })
-  return items
 }
 
 const CALL_WAIT_MS = 2000
@@ -92,6 +51,8 @@ export interface AttentionOptions {
   readonly authority: ClaimAuthority
   readonly calls: ToolCalls
   readonly running: RunningClaims
+  /** Epoch ms by this device's clock. */
+  readonly now: () => number
   /** Where the messages of a session are stored, if this device has them. */
   readonly reconcileCall: (sessionId: string, toolCallId: string, finding: ToolCallFinding) => Promise<void>
 }
@@ -102,12 +63,13 @@ export function createAttentionActions({
   authority,
   calls,
   running,
+  now,
   reconcileCall,
 }: AttentionOptions): AttentionActions {
   return {
     async settle(claimId) {
       const claim = await find(claimId)
-      await requireReconcilable(claim)
+      await requireReconcilable(claim, isLong(claim, now()))
       const outcome: Outcome = outcomeOf(claim.want)
       // The messages first: a claim that is settled and whose call still runs would have nobody to end it.
       await reconcileCall(claim.sessionId, claim.toolCallId, findingOf(outcome))
@@ -117,9 +79,7 @@ export function createAttentionActions({
       await releaseOne(await find(claimId), note.slice(0, MAX_NOTE_LENGTH))
     },
     async retry(sessionId) {
-      await database.transact(sessionId, 'strict', ({ row }) =>
-        row?.refused ? { change: { row: { ...row, refused: undefined } }, result: undefined } : { result: undefined },
-      )
+      await database.transact(sessionId, 'strict', retryRefused)
     },
     async dismiss(sessionId) {
       await database.transact(sessionId, 'relaxed', ({ row }) =>
@@ -142,19 +102,24 @@ export function createAttentionActions({
     return claim
   }
 
-  /** A run that goes on in some tab is nobody else's to reconcile. */
-  async function requireReconcilable({ sessionId, claimId }: ClaimRow): Promise<void> {
-    const now = claimById(await database.read(sessionId), claimId)
-    if (now?.state === 'attention') return
-    if (now?.state === 'running' && (running.has(claimId) || !(await running.isHeld(claimId)))) return
+  /** A run that goes on in some tab is nobody else's to reconcile, unless `whileHeld`. */
+  async function requireReconcilable({ sessionId, claimId }: ClaimRow, whileHeld = false): Promise<void> {
+    const stored = claimById(await database.read(sessionId), claimId)
+    if (stored?.state === 'attention') return
+    const mayBe = stored?.state === 'running'
+    if (mayBe && (whileHeld || running.has(claimId) || !(await running.isHeld(claimId)))) return
     throw new RejoinError(
       'refused',
       'The claim is not one to reconcile: it is decided, or a tab is still at work on it.',
+      { hint: 'Wait for that tab, or close it.' },
     )
   }
 
   async function releaseOne(claim: ClaimRow, note: string): Promise<void> {
-    await requireReconcilable(claim)
+    const problem = { code: 'given-back', message: note.slice(0, 500), retryable: false, at: now() }
+    // A page that opens meanwhile either started it before this, or finds that it may not.
+    const wasWon = await database.transact(claim.sessionId, 'strict', (each) => giveUpWon(each, claim.claimId, problem))
+    if (!wasWon) await requireReconcilable(claim)
     const seen = await calls.see(claim.sessionId, claim.toolCallId, () => true, CALL_WAIT_MS)
     if (seen === 'complete') {
       throw new RejoinError('refused', 'The messages show that it ran.', { hint: 'Settle the claim instead.' })
@@ -173,7 +138,7 @@ export function createAttentionActions({
     // The server has heard of the token: it hears of this device's own decision before that is given back.
     if (claim.own && row && claimView(row.claims, token)?.claimId !== claimId) {
       const heard = await requireAnswer(authority.claim(claim))
-      await database.transact(sessionId, 'strict', (each) => acceptClaimAnswer(each, claimId, heard, undefined))
+      await database.transact(sessionId, 'strict', (each) => acceptClaimAnswer(each, claimId, heard, undefined, now()))
     }
     const answer = await requireAnswer(authority.release(claim, note))
     if (answer.result !== 'recorded') {
@@ -182,9 +147,14 @@ export function createAttentionActions({
   }
 }
 
-async function requireAnswer(asked: Promise<ClaimAnswer | 'unreachable'>): Promise<ClaimAnswer> {
+async function requireAnswer(asked: ReturnType<ClaimAuthority['release']>): Promise<ClaimAnswer> {
   const answer = await asked
-  if (answer !== 'unreachable') return answer
+  if (answer !== 'unreachable') {
+    if (!('refused' in answer)) return answer
+    throw new RejoinError('refused', answer.refused.message, {
+      hint: answer.refused.hint ?? 'It stays listed; ask whoever runs the server.',
+    })
+  }
   throw new RejoinError('claim-queued', 'The server gave this permission and has to be told first.', {
     hint: 'Try again when there is a connection.',
   })

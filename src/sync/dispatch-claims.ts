@@ -1,8 +1,9 @@
 import { acceptClaimAnswer, markTold, refuseClaim, releaseClaim, sendClaim } from '../core/claim-lifecycle.ts'
-import { isForgotten, isUndelivered } from '../core/claim-rows.ts'
+import { claimById, isForgotten, isUndelivered } from '../core/claim-rows.ts'
 import type { ClaimRow, DeviceSession } from '../core/device-session.ts'
 import { leftIn } from '../core/left-tokens.ts'
 import { takeAssertion } from '../core/take-assertion.ts'
+import type { Problem } from '../protocol/problem.ts'
 import type { ClaimAnswer, PutClaim } from '../protocol/put-claim.ts'
 import type { RemoteChanges } from './apply-remote.ts'
 import type { SyncContext } from './sync-context.ts'
@@ -15,7 +16,12 @@ export interface ClaimDispatch {
   readonly dispatch: (sessionId: string) => Promise<boolean>
   /** One round trip for a row that is `sent`. */
   readonly ask: (row: ClaimRow, signal?: AbortSignal) => Promise<ClaimAnswer | 'unreachable'>
-  readonly release: (row: ClaimRow, note: string) => Promise<ClaimAnswer | 'unreachable'>
+  readonly release: (row: ClaimRow, note: string) => Promise<ClaimAnswer | Refusal | 'unreachable'>
+}
+
+/** The server will never take this request, rule K4: asking again changes nothing. */
+interface Refusal {
+  readonly refused: Problem
 }
 
 /** Carries this device's decisions to the server, rules K3, K4 and K6. Asking twice is harmless: the `claimId` is the same. */
@@ -26,7 +32,7 @@ export function createClaimDispatch(context: SyncContext, remote: RemoteChanges)
   async function dispatch(sessionId: string): Promise<boolean> {
     const session = await database.read(sessionId)
     for (const claim of session.claims) {
-      if (claim.state === 'settled' && !claim.own && claim.told) continue
+      if (claim.undeliverable || (claim.state === 'settled' && !claim.own && claim.told)) continue
       const settled = claim.state === 'settled' && !claim.told
       if (isForgotten(session, claim, context.meta().epoch)) {
         if (!(await assertHeld(claim))) return false
@@ -46,14 +52,30 @@ export function createClaimDispatch(context: SyncContext, remote: RemoteChanges)
       sendClaim(session, claimId, context.meta().epoch),
     )
     if (!sent) return true
-    const answer = await ask(sent)
+    const answer = await putClaim(sent)
     if (answer === 'unreachable') return false
-    await database.transact(sessionId, 'strict', (session) => acceptClaimAnswer(session, claimId, answer, undefined))
+    if ('refused' in answer) return keepRefusal(sent, answer)
+    await database.transact(sessionId, 'strict', (session) =>
+      acceptClaimAnswer(session, claimId, answer, undefined, context.environment.now()),
+    )
     await remote.receive(sessionId, answer)
     return true
   }
 
   async function ask(row: ClaimRow, signal?: AbortSignal): Promise<ClaimAnswer | 'unreachable'> {
+    const answer = await putClaim(row, signal)
+    if (answer === 'unreachable' || !('refused' in answer)) return answer
+    await keepRefusal(row, answer)
+    return 'unreachable'
+  }
+
+  /** True: there is nothing to try again. */
+  async function keepRefusal({ sessionId, claimId }: ClaimRow, { refused }: Refusal): Promise<true> {
+    await database.transact(sessionId, 'strict', (session) => refuseClaim(session, claimId, refused))
+    return true
+  }
+
+  async function putClaim(row: ClaimRow, signal?: AbortSignal): Promise<ClaimAnswer | Refusal | 'unreachable'> {
     const session = (await database.read(row.sessionId)).row
     const body: PutClaim = {
       op: 'claim',
@@ -68,12 +90,14 @@ export function createClaimDispatch(context: SyncContext, remote: RemoteChanges)
   }
 
   /** A restored server is told what this device was given before, rule I5. */
-  async function assertHeld({ sessionId, claimId, attempt, want, confirmation, ...claim }: ClaimRow): Promise<boolean> {
+  async function assertHeld(claim: ClaimRow): Promise<boolean> {
+    const { sessionId, claimId, attempt, want, confirmation } = claim
     const { row } = await database.read(sessionId)
     const incarnation = row?.incarnation ?? claim.incarnation
     const body: PutClaim = { op: 'assert', incarnation, claimId, attempt, want, confirmation }
-    const answer = await put({ sessionId, claimId, token: claim.token }, body)
+    const answer = await put(claim, body)
     if (answer === 'unreachable') return false
+    if ('refused' in answer) return keepRefusal(claim, answer)
     await database.transact(sessionId, 'strict', (session) => takeAssertion(session, claimId, answer))
     await remote.receive(sessionId, answer)
     return true
@@ -81,31 +105,33 @@ export function createClaimDispatch(context: SyncContext, remote: RemoteChanges)
 
   async function tell(claim: ClaimRow): Promise<boolean> {
     const { sessionId, claimId, outcome } = claim
-    if (!outcome) return true
-    const { row } = await database.read(sessionId)
+    const session = await database.read(sessionId)
+    if (!outcome || claimById(session, claimId)?.undeliverable) return true
+    const { row } = session
     const incarnation = row?.incarnation ?? claim.incarnation
     const answer = await put(claim, { op: 'settle', incarnation, claimId, attempt: claim.attempt, outcome })
     if (answer === 'unreachable') return false
+    if ('refused' in answer) return keepRefusal(claim, answer)
     await database.transact(sessionId, 'strict', (session) => markTold(session, claimId, answer))
     await remote.receive(sessionId, answer)
     return true
   }
 
-  async function release(row: ClaimRow, note: string): Promise<ClaimAnswer | 'unreachable'> {
+  async function release(row: ClaimRow, note: string): Promise<ClaimAnswer | Refusal | 'unreachable'> {
     const session = (await database.read(row.sessionId)).row
     const incarnation = session?.incarnation ?? row.incarnation
     const answer = await put(row, { op: 'release', incarnation, claimId: row.claimId, attempt: row.attempt, note })
-    if (answer === 'unreachable') return answer
+    if (answer === 'unreachable' || 'refused' in answer) return answer
     await database.transact(row.sessionId, 'strict', (each) => releaseClaim(each, row.claimId, answer))
     await remote.receive(row.sessionId, answer)
     return answer
   }
 
   async function put(
-    row: Pick<ClaimRow, 'sessionId' | 'claimId' | 'token'>,
+    row: Pick<ClaimRow, 'sessionId' | 'token'>,
     body: PutClaim,
     signal?: AbortSignal,
-  ): Promise<ClaimAnswer | 'unreachable'> {
+  ): Promise<ClaimAnswer | Refusal | 'unreachable'> {
     const options = { timeoutMs: CLAIM_TIMEOUT_MS, signal }
     const reply = connection.hear(await client.putClaim(row.sessionId, row.token, body, options))
     if (reply.kind === 'answer') return (await remote.hear(reply.body)) ? reply.body : 'unreachable'
@@ -115,16 +141,15 @@ export function createClaimDispatch(context: SyncContext, remote: RemoteChanges)
     else if (problem.code === 'other-incarnation' && current) {
       // Not awaited: a save may wait for this answer, and its messages can take their time.
       remote.receive(row.sessionId, current).catch(context.onError)
-    } else if (!problem.retryable && status !== 401) {
-      await database.transact(row.sessionId, 'strict', (session) => refuseClaim(session, row.claimId, problem))
-    }
+    } else if (!problem.retryable && status < 500 && status !== 401) return { refused: problem }
     return 'unreachable'
   }
 }
 
-/** True if the session has decisions that the server has not heard of, or has not answered. */
+/** True if the session has decisions that the server has not heard of, or has not answered, and did not refuse for good. */
 export function hasUnsentClaims(session: DeviceSession): boolean {
   return session.claims.some(
-    (claim) => claim.state === 'waiting' || claim.state === 'sent' || isUndelivered(session, claim),
+    (claim) =>
+      !claim.undeliverable && (claim.state === 'waiting' || claim.state === 'sent' || isUndelivered(session, claim)),
   )
 }

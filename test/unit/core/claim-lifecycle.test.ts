@@ -1,16 +1,20 @@
 import { describe, expect, test } from 'vitest'
 import {
+  type AskedSave,
   acceptClaimAnswer,
+  giveUpWon,
   markTold,
   raiseAttention,
   refuseClaim,
   releaseClaim,
+  retryRefused,
   sendClaim,
   settleClaim,
   startWonClaim,
   withdrawClaim,
 } from '../../../src/core/claim-lifecycle.ts'
-import type { ClaimState } from '../../../src/core/device-session.ts'
+import type { ClaimState, DeviceSession } from '../../../src/core/device-session.ts'
+import type { ClaimAnswer } from '../../../src/protocol/put-claim.ts'
 import {
   claimAnswer,
   claimRow,
@@ -25,6 +29,12 @@ import {
   talk,
   view,
 } from './sessions.ts'
+
+/** By the device's clock. */
+const NOW = 60
+const accept = (held: DeviceSession, claimId: string, answer: ClaimAnswer, asking: AskedSave | undefined) =>
+  acceptClaimAnswer(held, claimId, answer, asking, NOW)
+const start = (held: DeviceSession, claimId: string) => startWonClaim(held, claimId, NOW)
 
 const stored = snapshot({ cursor: 4, conversation: talk('m1'), confirmations: [confirmation()] })
 const asked = {
@@ -53,7 +63,7 @@ const but = (...states: readonly ClaimState[]) => STATES.filter((state) => !stat
 
 describe('a claim that won', () => {
   test('K4 with the cursor still the expected one, exactly what was asked is stored, and it runs', () => {
-    const decided = acceptClaimAnswer(sent, 'c1', won, asked)
+    const decided = accept(sent, 'c1', won, asked)
     expect(decided.result).toEqual({ kind: 'run' })
     const after = committed(sent, decided)
     expect(after.row?.local).toEqual(asked.snapshot)
@@ -61,7 +71,7 @@ describe('a claim that won', () => {
   })
 
   test('K4 R6 the answer is the base when the server stood at ours, and nothing is left to push', () => {
-    const { row: next } = committed(sent, acceptClaimAnswer(sent, 'c1', won, asked))
+    const { row: next } = committed(sent, accept(sent, 'c1', won, asked))
     expect(next?.base).toEqual({ snapshot: claimed, etag: etagAt(5), cursor: 5, head: 0 })
     expect(next?.dirty).toBe(false)
     expect(next?.left).toEqual({ 'confirm-1': EPOCH })
@@ -69,7 +79,7 @@ describe('a claim that won', () => {
 
   test('K4 R6 R2 else the base stays, and the session is dirty', () => {
     const elsewhere = claimAnswer('won', { ...claimed, cursor: 9 }, { etagBefore: etagAt(8) })
-    const { row: next } = committed(sent, acceptClaimAnswer(sent, 'c1', elsewhere, asked))
+    const { row: next } = committed(sent, accept(sent, 'c1', elsewhere, asked))
     expect(next?.base).toEqual(sent.row?.base)
     expect(next?.dirty).toBe(true)
   })
@@ -78,74 +88,69 @@ describe('a claim that won', () => {
     const unsynced = { ...stored, conversation: talk('m1', 'm2') }
     const dirty = session({ ...syncedRow(stored), local: unsynced, dirty: true }, claimRow())
     const more = { ...asked, snapshot: { ...asked.snapshot, conversation: talk('m1', 'm2') } }
-    const { row: next } = committed(dirty, acceptClaimAnswer(dirty, 'c1', won, more))
+    const { row: next } = committed(dirty, accept(dirty, 'c1', won, more))
     expect(next).toMatchObject({ dirty: true, base: { cursor: 5 }, local: more.snapshot })
   })
 
   test('K4 R2 a clean session that saved more than the claim is dirty', () => {
     const more = { ...asked, snapshot: { ...asked.snapshot, conversation: talk('m1', 'm2') } }
-    const { row: next } = committed(sent, acceptClaimAnswer(sent, 'c1', won, more))
+    const { row: next } = committed(sent, accept(sent, 'c1', won, more))
     expect(next).toMatchObject({ dirty: true, base: { cursor: 5 } })
   })
 
   test('R7 what the save does not show stays, though it is stored as it was asked otherwise', () => {
     const other = confirmation({ token: 'other', toolCallId: 'app-2' })
     const held = session(syncedRow({ ...stored, confirmations: [confirmation(), other] }), claimRow())
-    const { row: next } = committed(held, acceptClaimAnswer(held, 'c1', won, asked))
+    const { row: next } = committed(held, accept(held, 'c1', won, asked))
     expect(next?.local?.confirmations).toEqual([confirmation({ status: 'approving' }), other])
   })
 
   test('R9 a claim that is the first save with a conversation sets its initial state', () => {
     const first = session(row(), claimRow())
     const asking = { snapshot: asked.snapshot, expectedCursor: undefined }
-    const { row: next } = committed(first, acceptClaimAnswer(first, 'c1', claimAnswer('won', null), asking))
+    const { row: next } = committed(first, accept(first, 'c1', claimAnswer('won', null), asking))
     expect(next).toMatchObject({ initial: 'idle', local: asked.snapshot, dirty: true, confirmed: true })
   })
 
   test('K4 with the local cursor moved it runs from its row: nothing of the other save is overwritten', () => {
     const moved = session({ ...syncedRow(stored), local: { ...stored, cursor: 5 }, dirty: true }, claimRow())
-    const decided = acceptClaimAnswer(moved, 'c1', won, asked)
+    const decided = accept(moved, 'c1', won, asked)
     expect(decided.result).toEqual({ kind: 'won' })
     const after = committed(moved, decided)
-    expect(after.claims[0]?.state).toBe('won')
+    expect(after.claims[0]).toMatchObject({ state: 'won', wonAt: NOW })
     expect(after.row?.local).toEqual(moved.row?.local)
   })
 
   test('K4 the tab that clicked still runs it when another has stored the answer, nobody else does', () => {
     const held = session(syncedRow(stored), claimRow({ state: 'won' }))
-    expect(acceptClaimAnswer(held, 'c1', won, asked).result).toEqual({ kind: 'run' })
-    expect(acceptClaimAnswer(held, 'c1', won, undefined)).toEqual({ result: { kind: 'stale' } })
+    expect(accept(held, 'c1', won, asked).result).toEqual({ kind: 'run' })
+    expect(accept(held, 'c1', won, undefined)).toEqual({ result: { kind: 'stale' } })
   })
 
   test('K7 a dispatcher only stores that it won', () => {
-    const decided = acceptClaimAnswer(
-      sent,
-      'c1',
-      claimAnswer('won', claimed, { claim: view({ attempt: 2 }) }),
-      undefined,
-    )
+    const decided = accept(sent, 'c1', claimAnswer('won', claimed, { claim: view({ attempt: 2 }) }), undefined)
     expect(decided.result).toEqual({ kind: 'won' })
     expect(committed(sent, decided).claims[0]).toMatchObject({ state: 'won', attempt: 2 })
   })
 
   test.each(but('sent', 'won'))('G2 K4 nothing is started from %s', (state) => {
     const held = session(syncedRow(stored), claimRow({ state }))
-    expect(acceptClaimAnswer(held, 'c1', won, asked)).toEqual({ result: { kind: 'stale' } })
+    expect(accept(held, 'c1', won, asked)).toEqual({ result: { kind: 'stale' } })
   })
 
   test('G1 K8 a late win is nothing when a later attempt is known', () => {
     const claims = { 'confirm-1': view({ status: 'pending', attempt: 1 }) }
     const held = session({ ...syncedRow(stored), claims }, claimRow())
-    expect(acceptClaimAnswer(held, 'c1', won, asked)).toEqual({ result: { kind: 'stale' } })
+    expect(accept(held, 'c1', won, asked)).toEqual({ result: { kind: 'stale' } })
   })
 
   test('G8 nothing is started in a session that is gone, deleted or another', () => {
     const stale = { result: { kind: 'stale' } }
-    expect(acceptClaimAnswer(session(undefined, claimRow()), 'c1', won, asked)).toEqual(stale)
+    expect(accept(session(undefined, claimRow()), 'c1', won, asked)).toEqual(stale)
     const deleted = session({ ...syncedRow(stored), deleted: { at: 1, unsynced: true } }, claimRow())
-    expect(acceptClaimAnswer(deleted, 'c1', won, asked)).toEqual(stale)
-    expect(acceptClaimAnswer(sent, 'c1', { ...won, incarnation: 'other' }, asked)).toEqual(stale)
-    expect(acceptClaimAnswer(sent, 'unknown', won, asked)).toEqual(stale)
+    expect(accept(deleted, 'c1', won, asked)).toEqual(stale)
+    expect(accept(sent, 'c1', { ...won, incarnation: 'other' }, asked)).toEqual(stale)
+    expect(accept(sent, 'unknown', won, asked)).toEqual(stale)
   })
 })
 
@@ -157,7 +162,7 @@ describe('a claim that did not win', () => {
       const lost = claimAnswer(result, null, { claim: view({ claimId: 'c2', status }) })
       const unsynced = { ...stored, conversation: talk('m1', 'm2') }
       const dirty = session({ ...syncedRow(stored), local: unsynced, dirty: true }, claimRow())
-      const decided = acceptClaimAnswer(dirty, 'c1', lost, asked)
+      const decided = accept(dirty, 'c1', lost, asked)
       expect(decided.result).toEqual({ kind: 'lost' })
       const after = committed(dirty, decided)
       expect(after.claims[0]?.state).toBe(result)
@@ -172,17 +177,17 @@ describe('a claim that did not win', () => {
   test('R10 the cursor rises also where the status was known', () => {
     const known = session(syncedRow({ ...stored, confirmations: [confirmation({ status: 'approved' })] }), claimRow())
     const lost = claimAnswer('lost', null, { claim: view({ claimId: 'c2' }) })
-    const { row: next } = committed(known, acceptClaimAnswer(known, 'c1', lost, asked))
+    const { row: next } = committed(known, accept(known, 'c1', lost, asked))
     expect(next?.local).toMatchObject({ cursor: 5, confirmations: [{ status: 'approved' }] })
   })
 
   test('R10 a token that the snapshot does not show, or no snapshot, is no obstacle', () => {
     const lost = claimAnswer('lost', null, { claim: view({ claimId: 'c2' }) })
     const without = session(syncedRow({ ...stored, confirmations: [] }), claimRow())
-    const { row: next } = committed(without, acceptClaimAnswer(without, 'c1', lost, asked))
+    const { row: next } = committed(without, accept(without, 'c1', lost, asked))
     expect(next?.local).toEqual({ ...stored, confirmations: [], cursor: 5 })
     const bare = session(row(), claimRow())
-    const after = committed(bare, acceptClaimAnswer(bare, 'c1', lost, asked))
+    const after = committed(bare, accept(bare, 'c1', lost, asked))
     expect(after.row?.local).toBeUndefined()
     expect(after.claims[0]?.state).toBe('lost')
   })
@@ -193,14 +198,14 @@ describe('a claim that did not win', () => {
       claimRow(),
     )
     const lost = claimAnswer('lost', null, { claim: view({ claimId: undefined, status: 'pending', attempt: 1 }) })
-    const { row: next } = committed(approving, acceptClaimAnswer(approving, 'c1', lost, asked))
+    const { row: next } = committed(approving, accept(approving, 'c1', lost, asked))
     expect(next?.local?.confirmations[0]?.status).toBe('pending')
   })
 
   test('K4 refused: the row says why, the snapshot stays, and a click may replace it', () => {
     const problem = { code: 'not-expired', message: 'Not yet.', retryable: true, at: 50 }
     const refused = claimAnswer('refused', null, { claim: view({ claimId: undefined, status: 'pending' }), problem })
-    const decided = acceptClaimAnswer(sent, 'c1', refused, asked)
+    const decided = accept(sent, 'c1', refused, asked)
     expect(decided.result).toEqual({ kind: 'refused' })
     const after = committed(sent, decided)
     expect(after.claims[0]).toMatchObject({ state: 'refused', problem })
@@ -210,8 +215,8 @@ describe('a claim that did not win', () => {
   test('I1 a refusal does not say that the server holds the session', () => {
     const fresh = session(row({ local: stored }), claimRow())
     const refused = claimAnswer('refused', null, { claim: view({ claimId: undefined, status: 'pending' }) })
-    expect(committed(fresh, acceptClaimAnswer(fresh, 'c1', refused, asked)).row?.confirmed).toBe(false)
-    expect(committed(fresh, acceptClaimAnswer(fresh, 'c1', won, undefined)).row?.confirmed).toBe(true)
+    expect(committed(fresh, accept(fresh, 'c1', refused, asked)).row?.confirmed).toBe(false)
+    expect(committed(fresh, accept(fresh, 'c1', won, undefined)).row?.confirmed).toBe(true)
   })
 })
 
@@ -219,7 +224,7 @@ describe('an own decision', () => {
   const own = session({ ...syncedRow(stored), left: {} }, claimRow({ own: true, state: 'running' }))
 
   test('K1 K9 delivered, its token has left, and it is not asked again', () => {
-    const decided = acceptClaimAnswer(own, 'c1', won, undefined)
+    const decided = accept(own, 'c1', won, undefined)
     expect(decided.result).toEqual({ kind: 'won' })
     const after = committed(own, decided)
     expect(after.row).toMatchObject({ left: { 'confirm-1': EPOCH }, claims: { 'confirm-1': { claimId: 'c1' } } })
@@ -229,21 +234,21 @@ describe('an own decision', () => {
   test('K9 put off by the server it stays as it is', () => {
     const problem = { code: 'not-expired', message: 'Not yet.', retryable: true, at: 50 }
     const answer = claimAnswer('refused', null, { problem })
-    expect(acceptClaimAnswer(own, 'c1', answer, undefined)).toEqual({ result: { kind: 'refused' } })
+    expect(accept(own, 'c1', answer, undefined)).toEqual({ result: { kind: 'refused' } })
   })
 
   test('G9 contradicted by the server it is listed with a problem, and goes on', () => {
     const lost = claimAnswer('lost', null, { claim: view({ claimId: 'c2', device: 'B' }) })
-    const after = committed(own, acceptClaimAnswer(own, 'c1', lost, undefined))
+    const after = committed(own, accept(own, 'c1', lost, undefined))
     expect(after.claims[0]).toMatchObject({
       state: 'running',
       told: false,
       problem: { code: 'conflict', retryable: false },
     })
-    const refused = acceptClaimAnswer(own, 'c1', claimAnswer('refused', null), undefined)
+    const refused = accept(own, 'c1', claimAnswer('refused', null), undefined)
     expect(committed(own, refused).claims[0]?.problem?.code).toBe('conflict')
     const settled = session(own.row, claimRow({ own: true, state: 'settled', outcome: 'approved' }))
-    expect(committed(settled, acceptClaimAnswer(settled, 'c1', lost, undefined)).claims[0]?.told).toBe(true)
+    expect(committed(settled, accept(settled, 'c1', lost, undefined)).claims[0]?.told).toBe(true)
   })
 })
 
@@ -295,42 +300,70 @@ describe('on its way', () => {
     const refused = refuseClaim(sent, 'c1', problem)
     expect(refused.result).toBe(true)
     expect(committed(sent, refused).claims[0]).toMatchObject({ state: 'refused', problem })
-    for (const state of but('waiting', 'sent')) {
+    for (const state of but('waiting', 'sent', 'won', 'running', 'attention', 'settled')) {
       expect(refuseClaim(session(row(), claimRow({ state })), 'c1', problem)).toEqual({ result: false })
     }
-    const own = session(row(), claimRow({ own: true, state: 'running' }))
-    const kept = refuseClaim(own, 'c1', problem)
-    expect(kept.result).toBe(true)
-    expect(committed(own, kept).claims[0]).toMatchObject({ state: 'running', problem })
+  })
+
+  test('G9 what ran here and the server refuses to hear of is kept with the reason until a person sends it again', () => {
+    const problem = { code: 'forbidden', message: 'No.', retryable: false, at: 50 }
+    for (const state of ['won', 'running', 'attention', 'settled'] as const) {
+      const held = session(row(), claimRow({ own: true, state }))
+      const kept = committed(held, refuseClaim(held, 'c1', problem))
+      expect(kept.claims[0]).toMatchObject({ state, undeliverable: problem })
+      expect(committed(kept, retryRefused(kept)).claims).toEqual(held.claims)
+    }
+    const told = session(row(), claimRow({ state: 'settled', told: true }))
+    expect(refuseClaim(told, 'c1', problem)).toEqual({ result: false })
+    expect(retryRefused(told)).toEqual({ result: false })
+    const refused = session(row({ refused: { ...problem, writeId: 'w1' } }))
+    expect(committed(refused, retryRefused(refused)).row?.refused).toBeUndefined()
   })
 
   test('G2 K7 a queued claim that won is started once', () => {
     const other = confirmation({ token: 'other', toolCallId: 'app-2' })
     const two = { ...stored, confirmations: [confirmation(), other] }
     const held = session(syncedRow(two), claimRow({ state: 'won' }))
-    const first = startWonClaim(held, 'c1')
-    expect(first.result?.state).toBe('running')
+    const first = start(held, 'c1')
+    expect(first.result).toMatchObject({ state: 'running', startedAt: NOW })
     const after = committed(held, first)
     expect(after.row?.local).toMatchObject({ cursor: 5, confirmations: [{ status: 'approving' }, other] })
-    expect(startWonClaim(after, 'c1')).toEqual({ result: undefined })
+    expect(start(after, 'c1')).toEqual({ result: undefined })
   })
 
   test('R4 K7 starting what is shown as started already disturbs no tab', () => {
     const other = confirmation({ token: 'other', toolCallId: 'app-2' })
     const shown = syncedRow({ ...claimed, confirmations: [...claimed.confirmations, other] })
     const held = session(shown, claimRow({ state: 'won' }))
-    expect(committed(held, startWonClaim(held, 'c1')).row).toEqual(shown)
+    expect(committed(held, start(held, 'c1')).row).toEqual(shown)
     const bare = session(row(), claimRow({ state: 'won' }))
-    expect(committed(bare, startWonClaim(bare, 'c1')).claims[0]?.state).toBe('running')
+    expect(committed(bare, start(bare, 'c1')).claims[0]?.state).toBe('running')
+  })
+
+  test('K7 K8 a claim that won is given back by a person before a page takes it, never after', () => {
+    const problem = { code: 'given-back', message: 'No.', retryable: false, at: 50 }
+    const held = session(syncedRow(stored), claimRow({ state: 'won' }))
+    const given = committed(held, giveUpWon(held, 'c1', problem))
+    expect(given.claims[0]).toMatchObject({ state: 'attention', problem })
+    expect(start(given, 'c1')).toEqual({ result: undefined })
+    expect(committed(given, releaseClaim(given, 'c1', claimAnswer('recorded', null))).claims[0]?.state).toBe('released')
+    for (const state of but('won')) {
+      expect(giveUpWon(session(syncedRow(stored), claimRow({ state })), 'c1', problem)).toEqual({ result: false })
+    }
+  })
+
+  test('K5 storage settles what it hands out: no session waits for a save of it', () => {
+    const held = session(syncedRow(stored), claimRow({ state: 'won', foreign: true }))
+    expect(committed(held, start(held, 'c1')).claims[0]?.foreign).toBeUndefined()
   })
 
   test.each(but('won'))('G2 K7 nothing is started from %s', (state) => {
-    expect(startWonClaim(session(syncedRow(stored), claimRow({ state })), 'c1')).toEqual({ result: undefined })
+    expect(start(session(syncedRow(stored), claimRow({ state })), 'c1')).toEqual({ result: undefined })
   })
 
   test('G8 nothing is started in a deleted session', () => {
     const deleted = session({ ...syncedRow(stored), deleted: { at: 1, unsynced: true } }, claimRow({ state: 'won' }))
-    expect(startWonClaim(deleted, 'c1')).toEqual({ result: undefined })
+    expect(start(deleted, 'c1')).toEqual({ result: undefined })
   })
 })
 
@@ -386,7 +419,7 @@ describe('its end', () => {
       expect(raiseAttention(held, 'unknown', undefined)).toEqual(nothing)
       expect(withdrawClaim(held, claimId)).toEqual(nothing)
       expect(refuseClaim(held, claimId, problem)).toEqual(nothing)
-      expect(startWonClaim(held, claimId)).toEqual({ result: undefined })
+      expect(start(held, claimId)).toEqual({ result: undefined })
     }
     const untold = session(undefined, claimRow({ state: 'settled' }))
     expect(markTold(untold, 'c1', claimAnswer('recorded', null))).toEqual(nothing)

@@ -76,7 +76,21 @@ const isFree = (path: string) => /\binput\./.test(path)
 test.each<[string, (value: unknown) => boolean, object]>([
   ['session', isSessionRow, full],
   ['session in its least form', isSessionRow, sampleRow('s1')],
-  ['claim', isOutboxRow, { ...sampleClaim('s1', 'c1'), outcome: 'approved', expectedCursor: 3, problem }],
+  [
+    'claim',
+    isOutboxRow,
+    {
+      ...sampleClaim('s1', 'c1'),
+      outcome: 'approved',
+      expectedCursor: 3,
+      wonAt: 6,
+      startedAt: 7,
+      foreign: true,
+      problem,
+      undeliverable: problem,
+    },
+  ],
+  ['claim of an earlier version', isOutboxRow, sampleClaim('s1', 'c1')],
   ['delete', isOutboxRow, sampleDelete('s1', 'i1')],
   ['update', isUpdateRow, { sessionId: 's1', incarnation: 'i1', seq: 1, origin: 'server', bytes: bytes(1) }],
   [

@@ -15,8 +15,8 @@ export const brokenCores: Readonly<Record<string, Core>> = {
   },
   'a lost claim throws the local snapshot away': {
     ...realCore,
-    acceptClaimAnswer(session, claimId, answer, asked) {
-      const decided = realCore.acceptClaimAnswer(session, claimId, answer, asked)
+    acceptClaimAnswer(session, claimId, answer, asked, deviceNow) {
+      const decided = realCore.acceptClaimAnswer(session, claimId, answer, asked, deviceNow)
       if (decided.result.kind !== 'lost' || !decided.change?.row?.local || !answer.snapshot) return decided
       const { local } = decided.change.row
       const cursor = Math.max(local.cursor, answer.snapshot.cursor)
@@ -28,8 +28,8 @@ export const brokenCores: Readonly<Record<string, Core>> = {
   },
   'a win always moves the base': {
     ...realCore,
-    acceptClaimAnswer(session, claimId, answer, asked) {
-      const decided = realCore.acceptClaimAnswer(session, claimId, answer, asked)
+    acceptClaimAnswer(session, claimId, answer, asked, deviceNow) {
+      const decided = realCore.acceptClaimAnswer(session, claimId, answer, asked, deviceNow)
       const row = decided.change?.row
       if (decided.result.kind !== 'run' || !row) return decided
       return { ...decided, change: { ...decided.change, row: { ...row, ...baseOf(row, answer) } } }
@@ -37,9 +37,9 @@ export const brokenCores: Readonly<Record<string, Core>> = {
   },
   'a win stores what was asked over a later save': {
     ...realCore,
-    acceptClaimAnswer(session, claimId, answer, asked) {
+    acceptClaimAnswer(session, claimId, answer, asked, deviceNow) {
       const here = asked && { ...asked, expectedCursor: session.row?.local?.cursor }
-      return realCore.acceptClaimAnswer(session, claimId, answer, here)
+      return realCore.acceptClaimAnswer(session, claimId, answer, here, deviceNow)
     },
   },
   'a PUT under way is written anew': {
@@ -77,11 +77,11 @@ export const brokenCores: Readonly<Record<string, Core>> = {
   },
   'a queued claim runs before it is won': {
     ...realCore,
-    startWonClaim(session, claimId) {
+    startWonClaim(session, claimId, deviceNow) {
       const claims = session.claims.map((claim) =>
         claim.state === 'sent' ? { ...claim, state: 'won' as const } : claim,
       )
-      return realCore.startWonClaim({ ...session, claims }, claimId)
+      return realCore.startWonClaim({ ...session, claims }, claimId, deviceNow)
     },
   },
   'a run that broke off starts again': {

@@ -304,7 +304,7 @@ function takeClaimAnswer(
     return
   }
   const { body } = reply
-  const outcome = commit(device, world.core.acceptClaimAnswer(device.session, claim.claimId, body, asked))
+  const outcome = commit(device, world.core.acceptClaimAnswer(device.session, claim.claimId, body, asked, world.now))
   world.note(`${device.id} hears ${claim.token} ${claim.claimId}: ${body.result}, ${outcome.kind}`)
   if (tab && asked && outcome.kind === 'run') {
     knows(tab, device, asked.snapshot)
@@ -321,7 +321,7 @@ export function startWon(world: World, device: Device): void {
   const seen = world.random.pick(device.session.claims.filter(isLive))
   if (!tab || !seen) return
   const { claimId, token, want } = seen
-  if (!commit(device, world.core.startWonClaim(device.session, claimId))) return
+  if (!commit(device, world.core.startWonClaim(device.session, claimId, world.now))) return
   device.permissions.set(claimId, { claimId, token, want, tab, bySave: false, ran: false })
   world.note(`${device.id} starts ${token} from its row`)
 }

@@ -151,7 +151,14 @@ export function save(
   }
   if (outcome.kind === 'needs-claim') {
     const via = device.online && (world.healing || world.random.chance(0.9)) ? 'server' : 'offline'
-    const route = { claimId: world.id('c'), via, lasting: device.lasting, sub: 'p', deviceAt: world.now } as const
+    const route = {
+      claimId: world.id('c'),
+      via,
+      lasting: device.lasting,
+      sub: 'p',
+      deviceAt: world.now,
+      foreign: true,
+    } as const
     outcome = commit(device, world.core.saveSnapshot(device.session, { ...request, route }))
   }
   world.note(`${device.id} tab ${device.tabs.indexOf(tab)} ${what}, expected ${tab.expected}: ${outcome.kind}`)
