@@ -6,6 +6,7 @@ const at = (file: string) => fileURLToPath(new URL(file, import.meta.url))
 /** Tests and the demo import by package name. These names lead to the source; with `REJOIN_BUILD=1`, to the build. */
 const ours: Record<string, string> = {
   'rejoin/react': at('./src/react/index.ts'),
+  'rejoin/agentskit': at('./src/agentskit/index.ts'),
   'rejoin/protocol': at('./src/protocol/index.ts'),
   'rejoin/testing': at('./src/testing/index.ts'),
   'rejoin-server': at('./sync-server/src/index.ts'),

@@ -19,6 +19,7 @@ export default defineConfig({
       entry: {
         index: 'src/index.ts',
         'react/index': 'src/react/index.ts',
+        'agentskit/index': 'src/agentskit/index.ts',
         'protocol/index': 'src/protocol/index.ts',
         'testing/index': 'src/testing/index.ts',
       },

@@ -1,9 +1,8 @@
-import type { AdapterFactory, ChatMemory, ToolDefinition } from '@agentskit/core'
+import type { AdapterFactory, ToolDefinition } from '@agentskit/core'
 import { commandRoute, defineChat } from 'rejoin'
 
 export interface RefundDeskOptions {
   readonly adapter: AdapterFactory
-  readonly memory: ChatMemory
   /** Runs the refund and says in one sentence what happened. */
   readonly refund: (input: RefundInput) => Promise<string>
 }
@@ -24,11 +23,11 @@ const HELP = [
 ].join('\n')
 
 /** The chat of the demo: an order in two steps and a refund that a person confirms. */
-export function refundDesk({ adapter, memory, refund }: RefundDeskOptions) {
+export function refundDesk({ adapter, refund }: RefundDeskOptions) {
   return defineChat({
     id: 'refund-desk',
     revision: 1,
-    chat: { adapter, memory, tools: [refundTool(refund)] },
+    chat: { adapter, tools: [refundTool(refund)] },
     conversation: {
       initial: 'browsing',
       states: {

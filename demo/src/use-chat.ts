@@ -1,6 +1,6 @@
 import { createChatController } from '@agentskit/core'
 import type { Rejoin } from 'rejoin'
-import { useOfflineChat } from 'rejoin/react'
+import { useOfflineChat } from 'rejoin/agentskit'
 import type { PageOptions } from './page-options.ts'
 import type { RefundCounter } from './refund-counter.ts'
 import { type RefundInput, refundDesk } from './refund-desk.ts'
@@ -25,7 +25,7 @@ export function useChat({ rejoin, sessionId, deviceLabel, counter, tokenMs, refu
   return useOfflineChat({
     rejoin,
     sessionId,
-    define: (memory) => refundDesk({ adapter: createScriptedModel({ tokenMs }), memory, refund }),
+    definition: refundDesk({ adapter: createScriptedModel({ tokenMs }), refund }),
     createController: createChatController,
   })
 }

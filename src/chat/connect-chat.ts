@@ -21,14 +21,19 @@ export interface ConnectChatOptions<D extends ChatConfig, C extends ChatControll
     readonly messages: (sessionId: string) => SessionMessages
   }
   readonly sessionId: string
-  /** The chat, over the memory that it is handed. */
-  readonly define: (memory: ChatMemory) => ChatDefinition<D>
+  /** Without a memory: the session's messages take its place. */
+  readonly definition: ChatDefinition<D>
   /** `createChatController` of `@agentskit/core`. */
-  readonly createController: (config: D & { readonly initialMessages: Message[] }) => C
+  readonly createController: (config: D & ControllerParts) => C
   /** How long a person may approve an action, ms. Default 300 000. */
   readonly ttlMs?: number
   /** Hears why a call that the model made could not be put before a person; the call is denied then. */
   readonly onError?: (error: unknown) => void
+}
+
+export interface ControllerParts {
+  readonly memory: ChatMemory
+  readonly initialMessages: Message[]
 }
 
 /** A chat of AgentsKit whose session, messages and confirmations are Rejoin's. */
@@ -61,7 +66,7 @@ export interface ConnectedChat<D extends ChatConfig = ChatConfig, C extends Chat
 export async function connectChat<D extends ChatConfig, C extends ChatController>({
   rejoin,
   sessionId,
-  define,
+  definition,
   createController,
   ttlMs,
   onError,
@@ -85,8 +90,10 @@ export async function connectChat<D extends ChatConfig, C extends ChatController
     // Not within the controller's own handling of its save.
     queueMicrotask(feed)
   })
-  const session = await resumeChatSession(define(followed.memory), { sessionId, storage: rejoin.storage })
-  const initialMessages = await followed.memory.load()
+  const { memory } = followed
+  const chat = { ...definition.chat, memory }
+  const session = await resumeChatSession({ ...definition, chat }, { sessionId, storage: rejoin.storage })
+  const initialMessages = await memory.load()
   handedOut(initialMessages)
   const controller = createController({ ...session.chat, initialMessages })
   const confirmation = session.createConfirmation({

@@ -51,15 +51,13 @@ async function openTab(realm: string, adapter = fedModel().adapter) {
     rejoin,
     sessionId: 'desk',
     createController: createChatController,
-    define: (memory) =>
-      refundDesk({
-        adapter,
-        memory,
-        refund: async ({ refundId }) => {
-          ran.push(refundId)
-          return 'Refunded.'
-        },
-      }),
+    definition: refundDesk({
+      adapter,
+      refund: async ({ refundId }) => {
+        ran.push(refundId)
+        return 'Refunded.'
+      },
+    }),
   })
   const close = async () => {
     chat.close()

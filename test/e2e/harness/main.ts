@@ -90,7 +90,7 @@ async function connect(sessionId: string, definition: DefinitionOptions = {}): P
     rejoin,
     sessionId,
     createController: createChatController,
-    define: (memory) => ({ ...refundDesk({ adapter: model.adapter, memory, refund }), ...definition }),
+    definition: { ...refundDesk({ adapter: model.adapter, refund }), ...definition },
   })
   return 'open'
 

@@ -72,42 +72,40 @@ export function deskChat(
     rejoin,
     sessionId,
     createController: createChatController,
-    define: (memory) =>
-      defineChat({
-        id: 'desk',
-        chat: {
-          memory,
-          adapter: {
-            createSource: () => ({
-              async *stream() {
-                for (const content of answer) yield { type: 'text', content }
-                yield { type: 'done' }
-              },
-              abort() {},
-            }),
-          },
-          tools: [
-            {
-              name: 'refund',
-              requiresConfirmation: true,
-              execute: async (args) => {
-                const { id } = args as { id: string }
-                refunds.ran.set(id, [...(refunds.ran.get(id) ?? []), by])
-                await refunds.during()
-                return 'refunded'
-              },
+    definition: defineChat({
+      id: 'desk',
+      chat: {
+        adapter: {
+          createSource: () => ({
+            async *stream() {
+              for (const content of answer) yield { type: 'text', content }
+              yield { type: 'done' }
             },
-          ],
+            abort() {},
+          }),
         },
-        conversation: {
-          initial: 'idle',
-          states: { idle: { on: { start: 'active' } }, active: { on: { stop: 'idle' } } },
-          routes: [
-            commandRoute({ id: 'start', event: 'start', command: '/start', response: () => 'started' }),
-            commandRoute({ id: 'stop', event: 'stop', command: '/stop', response: () => 'stopped' }),
-          ],
-        },
-      }),
+        tools: [
+          {
+            name: 'refund',
+            requiresConfirmation: true,
+            execute: async (args: Record<string, unknown>) => {
+              const { id } = args as { id: string }
+              refunds.ran.set(id, [...(refunds.ran.get(id) ?? []), by])
+              await refunds.during()
+              return 'refunded'
+            },
+          },
+        ],
+      },
+      conversation: {
+        initial: 'idle',
+        states: { idle: { on: { start: 'active' } }, active: { on: { stop: 'idle' } } },
+        routes: [
+          commandRoute({ id: 'start', event: 'start', command: '/start', response: () => 'started' }),
+          commandRoute({ id: 'stop', event: 'stop', command: '/stop', response: () => 'stopped' }),
+        ],
+      },
+    }),
   })
 }
 

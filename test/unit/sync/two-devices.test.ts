@@ -37,42 +37,40 @@ function chatOn(rejoin: Rejoin, by: string, sessionId = SESSION): Promise<Connec
     rejoin,
     sessionId,
     createController: createChatController,
-    define: (memory) =>
-      defineChat({
-        id: 'desk',
-        chat: {
-          memory,
-          adapter: {
-            createSource: () => ({
-              async *stream() {
-                yield { type: 'text', content: `Hello from ${by}. ` }
-                yield { type: 'text', content: 'Bye.' }
-                yield { type: 'done' }
-              },
-              abort() {},
-            }),
-          },
-          tools: [
-            {
-              name: 'refund',
-              requiresConfirmation: true,
-              execute: async () => {
-                refunds.push(by)
-                if (hang) await new Promise(() => {})
-                return 'refunded'
-              },
+    definition: defineChat({
+      id: 'desk',
+      chat: {
+        adapter: {
+          createSource: () => ({
+            async *stream() {
+              yield { type: 'text', content: `Hello from ${by}. ` }
+              yield { type: 'text', content: 'Bye.' }
+              yield { type: 'done' }
             },
-          ],
+            abort() {},
+          }),
         },
-        conversation: {
-          initial: 'idle',
-          states: { idle: { on: { start: 'active' } }, active: { on: { stop: 'idle' } } },
-          routes: [
-            commandRoute({ id: 'start', event: 'start', command: '/start', response: () => 'started' }),
-            commandRoute({ id: 'stop', event: 'stop', command: '/stop', response: () => 'stopped' }),
-          ],
-        },
-      }),
+        tools: [
+          {
+            name: 'refund',
+            requiresConfirmation: true,
+            execute: async () => {
+              refunds.push(by)
+              if (hang) await new Promise(() => {})
+              return 'refunded'
+            },
+          },
+        ],
+      },
+      conversation: {
+        initial: 'idle',
+        states: { idle: { on: { start: 'active' } }, active: { on: { stop: 'idle' } } },
+        routes: [
+          commandRoute({ id: 'start', event: 'start', command: '/start', response: () => 'started' }),
+          commandRoute({ id: 'stop', event: 'stop', command: '/stop', response: () => 'stopped' }),
+        ],
+      },
+    }),
   })
 }
 

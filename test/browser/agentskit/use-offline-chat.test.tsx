@@ -2,8 +2,8 @@ import { createChatController } from '@agentskit/core'
 import { InputBar, Message, ToolConfirmation } from '@agentskit/react'
 import { act, cleanup, fireEvent, render, renderHook, screen, waitFor, within } from '@testing-library/react'
 import { StrictMode } from 'react'
-import { type ChatMemory, defineChat, openRejoin, type Rejoin } from 'rejoin'
-import { useOfflineChat } from 'rejoin/react'
+import { defineChat, openRejoin, type Rejoin } from 'rejoin'
+import { useOfflineChat } from 'rejoin/agentskit'
 import { afterEach, expect, onTestFinished, test } from 'vitest'
 
 afterEach(cleanup)
@@ -18,39 +18,37 @@ async function openTab(realm: string): Promise<Rejoin> {
 function desk() {
   const ran: unknown[] = []
   const refund = ({ order }: Record<string, unknown>) => `${ran.push(order)} refunded`
-  const define = (memory: ChatMemory) =>
-    defineChat({
-      id: 'desk',
-      chat: {
-        memory,
-        tools: [{ name: 'refund', requiresConfirmation: true, execute: refund }],
-        adapter: {
-          createSource: ({ messages }) => ({
-            async *stream() {
-              const last = messages.findLast(({ role }) => role !== 'assistant')
-              if (last?.content === 'refund') {
-                const toolCall = { id: 'call-1', name: 'refund', args: '{"order":"A"}' }
-                yield { type: 'tool_call', toolCall } as const
-              } else yield { type: 'text', content: `You said ${last?.content}` } as const
-              yield { type: 'done' } as const
-            },
-            abort: () => {},
-          }),
-        },
+  const definition = defineChat({
+    id: 'desk',
+    chat: {
+      tools: [{ name: 'refund', requiresConfirmation: true, execute: refund }],
+      adapter: {
+        createSource: ({ messages }) => ({
+          async *stream() {
+            const last = messages.findLast(({ role }) => role !== 'assistant')
+            if (last?.content === 'refund') {
+              const toolCall = { id: 'call-1', name: 'refund', args: '{"order":"A"}' }
+              yield { type: 'tool_call', toolCall } as const
+            } else yield { type: 'text', content: `You said ${last?.content}` } as const
+            yield { type: 'done' } as const
+          },
+          abort: () => {},
+        }),
       },
-    })
-  return { ran, define }
+    },
+  })
+  return { ran, definition }
 }
 
 interface SupportProps {
   readonly rejoin: Rejoin
   readonly sessionId: string
-  readonly define: ReturnType<typeof desk>['define']
+  readonly definition: ReturnType<typeof desk>['definition']
   readonly seen?: string[]
 }
 
-function Support({ rejoin, sessionId, define, seen }: SupportProps) {
-  const open = useOfflineChat({ rejoin, sessionId, define, createController: createChatController })
+function Support({ rejoin, sessionId, definition, seen }: SupportProps) {
+  const open = useOfflineChat({ rejoin, sessionId, definition, createController: createChatController })
   if (open.state === 'failed')
     return (
       <button type="button" onClick={open.retry}>
@@ -86,10 +84,10 @@ async function say(tab: HTMLElement, text: string): Promise<void> {
 
 test('G1 H1 two tabs of one session, each in strict mode: each follows the other, and a refund runs once', async () => {
   const realm = crypto.randomUUID()
-  const { ran, define } = desk()
+  const { ran, definition } = desk()
   const [one, two] = [await openTab(realm), await openTab(realm)]
-  const a = render(<Support rejoin={one} sessionId="s1" define={define} />, { wrapper: StrictMode }).container
-  const b = render(<Support rejoin={two} sessionId="s1" define={define} />, { wrapper: StrictMode }).container
+  const a = render(<Support rejoin={one} sessionId="s1" definition={definition} />, { wrapper: StrictMode }).container
+  const b = render(<Support rejoin={two} sessionId="s1" definition={definition} />, { wrapper: StrictMode }).container
   await say(a, 'hello')
   await within(b).findByText('You said hello')
   await say(b, 'refund')
@@ -106,29 +104,30 @@ test('G1 H1 two tabs of one session, each in strict mode: each follows the other
 
 test('H7 a chat of another session is never shown under the new one', async () => {
   const rejoin = await openTab(crypto.randomUUID())
-  const { define } = desk()
+  const { definition } = desk()
   const seen: string[] = []
-  const { container, rerender } = render(<Support rejoin={rejoin} sessionId="s1" define={define} seen={seen} />)
+  const { container, rerender } = render(<Support rejoin={rejoin} sessionId="s1" definition={definition} seen={seen} />)
   await say(container, 'hello')
   await screen.findByText('You said hello')
-  rerender(<Support rejoin={rejoin} sessionId="s2" define={define} seen={seen} />)
+  rerender(<Support rejoin={rejoin} sessionId="s2" definition={definition} seen={seen} />)
   await screen.findByRole('textbox')
   expect(screen.queryByText('You said hello')).toBeNull()
-  rerender(<Support rejoin={rejoin} sessionId="s1" define={define} seen={seen} />)
+  rerender(<Support rejoin={rejoin} sessionId="s1" definition={definition} seen={seen} />)
   await screen.findByText('You said hello')
   expect(new Set(seen)).toEqual(new Set(['s1 for s1', 's2 for s2']))
 })
 
 test('a chat that cannot be opened says why, and opens when it is tried again', async () => {
   const rejoin = await openTab(crypto.randomUUID())
-  const { define } = desk()
+  const { definition } = desk()
+  const store = rejoin.storage
   let broken = true
-  const failing = (memory: ChatMemory) => {
-    if (broken) throw new Error('No model today')
-    return define(memory)
+  const failing = {
+    ...rejoin,
+    storage: { ...store, load: (id: string) => (broken ? Promise.reject(new Error('No disk')) : store.load(id)) },
   }
-  render(<Support rejoin={rejoin} sessionId="s1" define={failing} />)
-  const retry = await screen.findByText('Error: No model today')
+  render(<Support rejoin={failing} sessionId="s1" definition={definition} />)
+  const retry = await screen.findByText('Error: No disk')
   broken = false
   fireEvent.click(retry)
   await screen.findByRole('textbox')
@@ -136,9 +135,9 @@ test('a chat that cannot be opened says why, and opens when it is tried again', 
 
 test('a decision that finds nothing to run shows in `problem`, and does not reject', async () => {
   const rejoin = await openTab(crypto.randomUUID())
-  const { define } = desk()
+  const { definition } = desk()
   const { result } = renderHook(() =>
-    useOfflineChat({ rejoin, sessionId: 's1', define, createController: createChatController }),
+    useOfflineChat({ rejoin, sessionId: 's1', definition, createController: createChatController }),
   )
   const open = () => (result.current.state === 'open' ? result.current : undefined)
   await waitFor(() => expect(open()).toBeDefined())

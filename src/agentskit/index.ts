@@ -1,0 +1,1 @@
+export { type ChatOf, type OfflineChat, useOfflineChat } from './use-offline-chat.ts'
