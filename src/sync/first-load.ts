@@ -13,17 +13,11 @@ const ABSENT_MS = 10_000
  *
  * The returned function rejects with `not-loaded` if the feed lists the session and the server did not answer in time.
  */
-export function createFirstLoad(
-  context: SyncContext,
-  remote: RemoteChanges,
-): (sessionId: string, signal?: AbortSignal) => Promise<void> {
+export function createFirstLoad(context: SyncContext, remote: RemoteChanges): (sessionId: string) => Promise<void> {
   const { database, client, connection, environment } = context
   const loading = new Map<string, Promise<void>>()
   const absentSince = new Map<string, number>()
-  return (sessionId, signal) => {
-    const shared = loading.get(sessionId) ?? share(sessionId)
-    return signal ? unlessAborted(shared, signal) : shared
-  }
+  return (sessionId) => loading.get(sessionId) ?? share(sessionId)
 
   function share(sessionId: string): Promise<void> {
     const load = firstLoad(sessionId).finally(() => loading.delete(sessionId))
@@ -71,7 +65,6 @@ export function createFirstLoad(
   }
 }
 
-/** The signal may live as long as the tab: it is not listened to for longer than the work takes. */
 async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   let stop = () => {}
   const aborted = new Promise<never>((_resolve, reject) => {

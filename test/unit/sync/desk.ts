@@ -58,7 +58,7 @@ export interface Refunds {
   /** Who ran which refund, by its `id`; the only truth for "ran once". */
   readonly ran: Map<string, string[]>
   /** Called while the refund runs. */
-  readonly during: () => Promise<void>
+  readonly during: () => Promise<unknown>
 }
 
 /** A chat with a deterministic flow of two steps and a refund that a person confirms. */
