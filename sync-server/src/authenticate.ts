@@ -9,7 +9,7 @@ import { RequestProblem } from './request-problem.ts'
 export interface Identity {
   readonly account: string
   readonly sub: string
-  /** Epoch ms; absent: does not end. */
+  /** Epoch ms; absent where there are no access tokens. */
   readonly expiresAt?: number | undefined
 }
 
@@ -27,12 +27,15 @@ export interface AuthenticateOptions {
 /** HS256 wants a key as long as its hash. */
 const MIN_SECRET_BYTES = 32
 
+const ENDLESS_HINT = 'Issue access tokens with the claim "exp": the time at which they end, in seconds since 1970.'
+
 const name = z.string().check(z.minLength(1), z.maxLength(256))
 const ClaimsSchema = z.object({ account: name, sub: name, exp: z.optional(z.number()) })
 
 /**
  * Reads the access token of `Authorization: Bearer` or, for a socket, of the second subprotocol; never of a URL. It is
- * a JWT, signed with the shared secret by HS256, with the claims `account`, `sub` and, usually, `exp`.
+ * a JWT, signed with the shared secret by HS256, with the claims `account`, `sub` and `exp`. One that names no end is
+ * refused: rights end with the token, and nobody could take it back.
  */
 export function createAuthenticate({ jwtSecret, account, now }: AuthenticateOptions): Authenticate {
   if (jwtSecret === undefined) return async () => ({ account, sub: 'local' })
@@ -52,8 +55,10 @@ export function createAuthenticate({ jwtSecret, account, now }: AuthenticateOpti
     if (!claims.success) {
       throw new RequestProblem('unauthorized', 'The access token is not valid, or not any more.', 'Get a new one.')
     }
-    const { exp, sub } = claims.data
-    return { account: claims.data.account, sub, ...(exp !== undefined && { expiresAt: exp * 1000 }) }
+    const { account, exp, sub } = claims.data
+    // Only who holds the secret gets here, so it helps to say what the token lacks.
+    if (exp === undefined) throw new RequestProblem('unauthorized', 'The access token does not end.', ENDLESS_HINT)
+    return { account, sub, expiresAt: exp * 1000 }
   }
 }
 

@@ -21,14 +21,16 @@ beforeAll(async () => {
 })
 afterAll(() => server.close())
 
+const seconds = (ms: number) => Math.floor(ms / 1000)
+/** Ends in a minute, unless `claims` say otherwise. */
 function token(claims: Record<string, unknown>, secret = SECRET, alg = 'HS256'): Promise<string> {
-  return new SignJWT(claims).setProtectedHeader({ alg }).sign(new TextEncoder().encode(secret))
+  const payload = { exp: seconds(NOW) + 60, ...claims }
+  return new SignJWT(payload).setProtectedHeader({ alg }).sign(new TextEncoder().encode(secret))
 }
 const bearer = (value: string) => ({ authorization: `Bearer ${value}` })
-const seconds = (ms: number) => Math.floor(ms / 1000)
 
 test('the account and the person of an answer are those of the token', async () => {
-  const headers = bearer(await token({ account: 'acme', sub: 'ann', exp: seconds(NOW) + 60 }))
+  const headers = bearer(await token({ account: 'acme', sub: 'ann' }))
   expect(await ask('/v1/sessions', { headers })).toMatchObject({ status: 200, body: { account: 'acme' } })
 })
 
@@ -58,6 +60,15 @@ test('a token that does not verify, has ended, or names nobody is unauthorized, 
   expect(messages.size).toBe(1)
   expect((await ask('/v1/sessions')).status).toBe(401)
   expect((await ask('/v1/sessions', { headers: { authorization: `Basic ${good}` } })).status).toBe(401)
+})
+
+test('a token that never ends is unauthorized, and its issuer is told what it lacks', async () => {
+  const endless = await token({ account: 'acme', sub: 'ann', exp: undefined })
+  const answer = await ask('/v1/sessions', { headers: bearer(endless) })
+  expect(answer).toMatchObject({ status: 401, body: { code: 'unauthorized', retryable: false } })
+  expect(answer.body.hint).toContain('"exp"')
+  const protocols = ['rejoin.v1', `bearer.${endless}`]
+  await expect(joinRoom(url, 's1', { protocols })).rejects.toMatchObject({ status: 401 })
 })
 
 test('a token is asked for before the body is read', async () => {
