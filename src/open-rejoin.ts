@@ -213,7 +213,7 @@ export async function openRejoin(options: OpenRejoinOptions): Promise<Rejoin> {
     status: createStatus({
       index,
       degraded,
-      ...(sync && { connection: sync.connection }),
+      ...(sync && { connection: sync.connection, behind: sync.behind }),
       meta: () => meta,
       now: environment.now,
       timers: environment.timers,

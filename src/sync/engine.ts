@@ -11,6 +11,7 @@ import { type ClaimDispatch, hasUnsentClaims } from './dispatch-claims.ts'
 import type { LiveSockets } from './live-sockets.ts'
 import type { UpdatePush } from './push-updates.ts'
 import type { SnapshotPush } from './put-snapshot.ts'
+import type { RemotePosition, RemotePositions } from './remote-positions.ts'
 import type { SyncContext } from './sync-context.ts'
 
 /** A lost hint is healed by a look at the feed this often. */
@@ -36,6 +37,7 @@ export interface EngineParts {
   readonly updates: UpdatePush
   readonly snapshots: SnapshotPush
   readonly sockets: LiveSockets
+  readonly positions: RemotePositions
 }
 
 /**
@@ -45,11 +47,11 @@ export interface EngineParts {
 export function startSyncEngine(context: SyncContext, parts: EngineParts): SyncEngine {
   const { database, index, client, connection, environment } = context
   const { timers } = environment
+  const { positions } = parts
   const backOff = createBackOff(environment.random)
   const waiting = new Set<string>()
   /** How far the feed was read by this tab; another epoch's feed is another one. */
   let reached: { readonly epoch: Epoch; readonly seq: number } | undefined
-  const remoteState = new Map<string, { etag: ETag | null; head: number }>()
   let stopped = false
   let gathering: unknown
   let retrying: unknown
@@ -65,7 +67,9 @@ export function startSyncEngine(context: SyncContext, parts: EngineParts): SyncE
   const stopOnline = environment.lifecycle.on('online', retryNow)
   const stopVisible = environment.lifecycle.on('visible', retryNow)
   const stopConnection = connection.subscribe(() => {
-    if (connection.get().state === 'offline') retryLater()
+    const { state } = connection.get()
+    if (state !== 'online') positions.lose()
+    if (state === 'offline') retryLater()
   })
   const stopOffline = environment.lifecycle.on('offline', () => {
     connection.set({ state: 'offline', reason: 'there is no network' })
@@ -92,7 +96,7 @@ export function startSyncEngine(context: SyncContext, parts: EngineParts): SyncE
   }
 
   function moved(sessionId: string, etag: ETag | null, head: number): void {
-    remoteState.set(sessionId, { etag, head })
+    positions.set(sessionId, { etag, head })
     wake(sessionId)
   }
 
@@ -165,7 +169,7 @@ export function startSyncEngine(context: SyncContext, parts: EngineParts): SyncE
 
   /** The feed's position is stored when all that it named was looked at: a tab that dies before forgets nothing. */
   async function keepReached(): Promise<void> {
-    if (reached === undefined || remoteState.size > 0 || context.meta().since === reached.seq) return
+    if (reached === undefined || !positions.isEmpty() || context.meta().since === reached.seq) return
     const { epoch, seq } = reached
     await context.updateMeta((meta) => (meta.epoch === epoch ? { ...meta, since: seq } : meta))
   }
@@ -205,6 +209,7 @@ export function startSyncEngine(context: SyncContext, parts: EngineParts): SyncE
       reached = { epoch: reply.body.epoch, seq: more ? (items.at(-1)?.seq ?? head) : head }
       if (!more) break
     }
+    if (connection.get().state === 'online') positions.catchUp()
     await keepReached()
     await index.settled()
     wakeUnsent()
@@ -238,7 +243,10 @@ export function startSyncEngine(context: SyncContext, parts: EngineParts): SyncE
           result: undefined,
         }))
       }
-      if (!row || row.deleted) return true
+      if (!row || row.deleted) {
+        positions.delete(sessionId)
+        return true
+      }
       const sent = await parts.updates.push(sessionId)
       if (sent === 'unreachable') return false
       if (!(await parts.claims.dispatch(sessionId))) return false
@@ -257,10 +265,10 @@ export function startSyncEngine(context: SyncContext, parts: EngineParts): SyncE
   async function look(sessionId: string): Promise<boolean> {
     const { row } = await database.read(sessionId)
     if (!row) return true
-    const remote = remoteState.get(sessionId)
+    const remote = positions.get(sessionId)
     const incoming = row.incoming && !(await parts.remote.holdsBack(sessionId))
     if (!incoming && remote && isLevel(row, remote)) {
-      remoteState.delete(sessionId)
+      positions.delete(sessionId)
       return true
     }
     if (!remote && !incoming) return true
@@ -270,7 +278,7 @@ export function startSyncEngine(context: SyncContext, parts: EngineParts): SyncE
     if (reply.kind === 'problem') {
       if (reply.problem.retryable || reply.status === 401) return false
       if (reply.status === 410) await parts.remote.deleted(sessionId)
-      remoteState.delete(sessionId)
+      positions.delete(sessionId)
       return true
     }
     if (reply.body.epoch === epoch && isBehind(row, reply.body)) {
@@ -278,7 +286,7 @@ export function startSyncEngine(context: SyncContext, parts: EngineParts): SyncE
       return false
     }
     const applied = await parts.remote.receive(sessionId, reply.body)
-    if (applied && remoteState.get(sessionId) === remote) remoteState.delete(sessionId)
+    if (applied && positions.get(sessionId) === remote) positions.delete(sessionId)
     return applied !== undefined
   }
 
@@ -309,7 +317,7 @@ function isUnsent(session: IndexedSession): boolean {
   )
 }
 
-function isLevel(row: SessionRow, remote: { etag: ETag | null; head: number }): boolean {
+function isLevel(row: SessionRow, remote: RemotePosition): boolean {
   return row.pulled >= remote.head && (remote.etag ?? undefined) === row.base?.etag
 }
 

@@ -1,5 +1,5 @@
 import type { Environment } from '../core/environment.ts'
-import { createObservableValue } from '../core/observable-value.ts'
+import { createObservableValue, type Observable } from '../core/observable-value.ts'
 import { MAX_LEASE_MS } from '../protocol/put-turn.ts'
 import type { ClaimAuthority } from '../storage/claim-authority.ts'
 import type { Names } from '../storage/names.ts'
@@ -14,6 +14,7 @@ import type { Admission, LiveSockets, Welcome } from './live-sockets.ts'
 import { openLiveSockets } from './open-live-sockets.ts'
 import { createUpdatePush } from './push-updates.ts'
 import { createSnapshotPush } from './put-snapshot.ts'
+import { createRemotePositions } from './remote-positions.ts'
 import type { SyncContext } from './sync-context.ts'
 import { createTabSignals } from './tab-signals.ts'
 
@@ -27,6 +28,8 @@ export interface SyncOptions extends Omit<SyncContext, 'client' | 'connection'> 
 export interface Sync {
   readonly authority: ClaimAuthority
   readonly connection: SyncContext['connection']
+  /** The server has, or may have, what this device did not fetch yet. */
+  readonly behind: Observable<boolean>
   /** The sessions that this tab has open get a live socket, held by whichever tab sends. */
   readonly setOpen: (sessionIds: ReadonlySet<string>) => void
   readonly retryNow: () => void
@@ -51,25 +54,39 @@ export function openSync(options: SyncOptions): Sync {
   const remote = createRemoteChanges(context, retryNow)
   const claims = createClaimDispatch(context, remote)
   const firstLoad = createFirstLoad(context, remote)
-  const signals = createTabSignals(environment.openChannel(names.channel('sync')), environment.newId())
+  const signals = createTabSignals(
+    environment.openChannel(names.channel('sync')),
+    environment.newId(),
+    environment.lifecycle,
+  )
   const sending = createObservableValue<{ engine: SyncEngine; sockets: LiveSockets } | undefined>(undefined)
 
+  const behind = createObservableValue(true)
+
   connection.subscribe(() => {
-    if (sending.get()) signals.tellConnection(connection.get())
+    tellOthers()
     // What this tab saw alone may be over: the sending tab knows.
-    else if (connection.get().state === 'offline') signals.askRetry()
+    if (!sending.get() && connection.get().state === 'offline') signals.askRetry()
   })
-  signals.onConnection((state) => {
-    if (!sending.get()) connection.set(state)
+  signals.onConnection((state, isBehind) => {
+    if (sending.get()) return
+    if (isBehind) behind.set(true)
+    connection.set(state)
+    behind.set(isBehind)
   })
+  signals.onAsked(tellOthers)
   signals.onRetry(() => {
     sending.get()?.engine.retryNow()
-    signals.tellConnection(connection.get())
+    tellOthers()
   })
   signal.addEventListener('abort', () => signals.close())
   lead(environment, names.lock('leader'), { start: startSending, signal, onError: options.onError })
 
-  return { authority: createAuthority(), connection, setOpen: signals.setOpen, retryNow }
+  return { authority: createAuthority(), connection, behind, setOpen: signals.setOpen, retryNow }
+
+  function tellOthers(): void {
+    if (sending.get()) signals.tellConnection(connection.get(), behind.get())
+  }
 
   function retryNow(): void {
     const engine = sending.get()?.engine
@@ -97,9 +114,15 @@ export function openSync(options: SyncOptions): Sync {
     })
     const updates = createUpdatePush(context, remote, sockets)
     const snapshots = createSnapshotPush(context, remote)
-    const engine = startSyncEngine(context, { remote, claims, updates, snapshots, sockets })
+    const positions = createRemotePositions()
+    behind.set(true)
+    const stopBehind = positions.behind.subscribe(() => {
+      behind.set(positions.behind.get())
+      tellOthers()
+    })
+    const engine = startSyncEngine(context, { remote, claims, updates, snapshots, sockets, positions })
     sending.set({ engine, sockets })
-    signals.tellConnection(connection.get())
+    tellOthers()
     let accepted = false
     // No socket before this server was heard and accepted: it would be handed the messages of another account (G10).
     const follow = () => {
@@ -112,8 +135,10 @@ export function openSync(options: SyncOptions): Sync {
     follow()
     return () => {
       sending.set(undefined)
+      behind.set(true)
       stopOpen()
       stopConnection()
+      stopBehind()
       sockets.close()
       engine.stop()
     }

@@ -5,7 +5,14 @@ import { hasUnsentUpdates, type LiveSessionIndex, type SessionIndex } from '../s
 import type { ConnectionState } from './connection.ts'
 import { hasUnsentClaims } from './dispatch-claims.ts'
 
-/** `local`: there is no server. `degraded`: nothing survives this tab, `reason` says why. `synced`: the server durably has everything. */
+/** So long nothing may be unsent, and nothing unfetched, before `synced` is said. */
+export const STEADY_MS = 500
+
+/**
+ * `local`: there is no server. `degraded`: nothing survives this tab, `reason` says why. `synced`: the server durably has
+ * everything, and this device has fetched everything that the server told of; so it has been for half a second, so that
+ * an answer that streams is one `syncing` and not one for each token. `syncing` is said at once.
+ */
 export type SyncState = 'local' | 'offline' | 'connecting' | 'syncing' | 'synced' | 'needs-auth' | 'degraded' | 'error'
 
 export interface RejoinStatus {
@@ -26,6 +33,8 @@ export interface StatusOptions {
   readonly index: LiveSessionIndex
   /** Absent: there is no server. */
   readonly connection?: Observable<ConnectionState>
+  /** The server has, or may have, what is not fetched yet. */
+  readonly behind?: Observable<boolean>
   /** Why nothing is stored on this device; absent when it is. */
   readonly degraded: Observable<string | undefined>
   readonly meta: () => MetaRow
@@ -36,17 +45,22 @@ export interface StatusOptions {
 
 /** The truth about sync, in one object that changes only when it does (G9). */
 export function createStatus(options: StatusOptions): Observable<RejoinStatus> {
-  const { index, connection, degraded, timers, signal } = options
+  const { index, connection, behind, degraded, timers, signal } = options
   let lastSyncedAt: number | undefined
   let scheduled: unknown
+  let steady = false
+  let waiting: unknown
   const value = createObservableValue<RejoinStatus>(read())
   // What was just stored is not read yet: the status must not go on saying `synced` meanwhile.
   const stops = [index.subscribe(schedule), index.onUnrest(publish), degraded.subscribe(publish)]
   if (connection) stops.push(connection.subscribe(publish))
+  if (behind) stops.push(behind.subscribe(publish))
   signal.addEventListener('abort', () => {
     for (const stop of stops) stop()
     timers.cancelFrame(scheduled)
+    timers.clearTimeout(waiting)
   })
+  waitUntilSteady()
   return { get: value.get, subscribe: value.subscribe }
 
   function schedule(): void {
@@ -57,18 +71,38 @@ export function createStatus(options: StatusOptions): Observable<RejoinStatus> {
   }
 
   function publish(): void {
+    waitUntilSteady()
     const next = read()
     if (JSON.stringify(next) !== JSON.stringify(value.get())) value.set(next)
+  }
+
+  /** Whatever comes in between starts the wait anew. */
+  function waitUntilSteady(): void {
+    if (!isLevel()) {
+      steady = false
+      timers.clearTimeout(waiting)
+      waiting = undefined
+    } else if (!steady && !signal.aborted) {
+      waiting ??= timers.setTimeout(() => {
+        waiting = undefined
+        steady = true
+        publish()
+      }, STEADY_MS)
+    }
+  }
+
+  function isLevel(): boolean {
+    const { messages, snapshots, claims } = countUnsent(index.get())
+    const nothingUnsent = messages + snapshots + claims + countRefused(index.get()) === 0
+    return nothingUnsent && index.isCurrent() && !behind?.get()
   }
 
   function read(): RejoinStatus {
     const unsent = countUnsent(index.get())
     const refused = countRefused(index.get())
     const state = connection?.get() ?? { state: 'none' as const }
-    const nothingUnsent = unsent.messages + unsent.snapshots + unsent.claims === 0
     const reason = degraded.get() ?? ('reason' in state ? state.reason : undefined)
-    const level = nothingUnsent && refused === 0 && index.isCurrent()
-    const shown = degraded.get() !== undefined ? 'degraded' : stateOf(state.state, level)
+    const shown = degraded.get() !== undefined ? 'degraded' : stateOf(state.state, steady)
     if (shown === 'synced') lastSyncedAt ??= options.now()
     if (shown === 'syncing') lastSyncedAt = undefined
     const since = shown === 'synced' || shown === 'offline' ? lastSyncedAt : undefined
@@ -83,9 +117,9 @@ export function createStatus(options: StatusOptions): Observable<RejoinStatus> {
   }
 }
 
-function stateOf(connection: ConnectionState['state'], level: boolean): SyncState {
+function stateOf(connection: ConnectionState['state'], steady: boolean): SyncState {
   if (connection === 'none') return 'local'
-  if (connection === 'online') return level ? 'synced' : 'syncing'
+  if (connection === 'online') return steady ? 'synced' : 'syncing'
   return connection
 }
 
@@ -102,5 +136,10 @@ function countUnsent(index: SessionIndex): RejoinStatus['unsent'] {
 }
 
 function countRefused(index: SessionIndex): number {
-  return [...index.values()].filter(({ row }) => row?.refused && !row.deleted).length
+  let count = 0
+  for (const { row, claims } of index.values()) {
+    if (row?.deleted) continue
+    count += (row?.refused ? 1 : 0) + claims.filter((claim) => claim.undeliverable).length
+  }
+  return count
 }

@@ -1,4 +1,4 @@
-import type { Channel } from '../core/environment.ts'
+import type { Channel, Lifecycle } from '../core/environment.ts'
 import { createObservableValue, type Observable } from '../core/observable-value.ts'
 import type { ConnectionState } from './connection.ts'
 
@@ -8,10 +8,15 @@ export interface TabSignals {
   readonly open: Observable<ReadonlySet<string>>
   /** Says which sessions this tab has open; the last word counts. */
   readonly setOpen: (sessionIds: ReadonlySet<string>) => void
-  /** Tells the other tabs what the sending tab knows of the connection. */
-  readonly tellConnection: (state: ConnectionState) => void
+  /**
+   * Tells the other tabs what the sending tab knows of the connection. `behind`: the server has, or may have, what is not
+   * fetched yet.
+   */
+  readonly tellConnection: (state: ConnectionState, behind: boolean) => void
   /** What another tab, the sending one, last told. */
-  readonly onConnection: (listener: (state: ConnectionState) => void) => void
+  readonly onConnection: (listener: (state: ConnectionState, behind: boolean) => void) => void
+  /** A tab came and asks the sending one for that. */
+  readonly onAsked: (listener: () => void) => void
   /** Asks the sending tab to try again now. */
   readonly askRetry: () => void
   readonly onRetry: (listener: () => void) => void
@@ -20,17 +25,18 @@ export interface TabSignals {
 
 const STATES: readonly string[] = ['none', 'connecting', 'online', 'offline', 'needs-auth', 'error']
 
-export function createTabSignals(channel: Channel, tab: string): TabSignals {
+/** `lifecycle`: a page that is hidden for good, or kept in the back/forward cache, takes its leave at once. */
+export function createTabSignals(channel: Channel, tab: string, lifecycle: Lifecycle): TabSignals {
   const byTab = new Map<string, ReadonlySet<string>>()
   const open = createObservableValue<ReadonlySet<string>>(new Set())
   let mine: ReadonlySet<string> = new Set()
-  let connectionListener: (state: ConnectionState) => void = () => {}
+  let connectionListener: (state: ConnectionState, behind: boolean) => void = () => {}
   let retryListener: () => void = () => {}
-  let told: ConnectionState | undefined
+  let askedListener: () => void = () => {}
 
   channel.listen((message) => {
     if (typeof message !== 'object' || message === null) return
-    const { kind, tab: from, sessionIds, state, reason } = message as Record<string, unknown>
+    const { kind, tab: from, sessionIds, state, reason, behind } = message as Record<string, unknown>
     if (typeof from !== 'string') return
     if (kind === 'open' && Array.isArray(sessionIds)) {
       byTab.set(from, new Set(sessionIds.filter((id) => typeof id === 'string')))
@@ -40,14 +46,21 @@ export function createTabSignals(channel: Channel, tab: string): TabSignals {
       publish()
     } else if (kind === 'who') {
       tellOpen()
-      if (told) channel.post({ kind: 'connection', tab, ...told })
+      askedListener()
     } else if (kind === 'retry') {
       retryListener()
     } else if (kind === 'connection' && typeof state === 'string' && STATES.includes(state)) {
-      connectionListener({ state, ...(typeof reason === 'string' && { reason }) } as ConnectionState)
+      connectionListener({ state, ...(typeof reason === 'string' && { reason }) } as ConnectionState, behind !== false)
     }
   })
   channel.post({ kind: 'who', tab })
+  const stops = [
+    lifecycle.on('pagehide', () => channel.post({ kind: 'bye', tab })),
+    lifecycle.on('pageshow', () => {
+      tellOpen()
+      channel.post({ kind: 'who', tab })
+    }),
+  ]
 
   return {
     open,
@@ -56,12 +69,14 @@ export function createTabSignals(channel: Channel, tab: string): TabSignals {
       tellOpen()
       publish()
     },
-    tellConnection(state) {
-      told = state
-      channel.post({ kind: 'connection', tab, ...state })
+    tellConnection(state, behind) {
+      channel.post({ kind: 'connection', tab, ...state, behind })
     },
     onConnection(listener) {
       connectionListener = listener
+    },
+    onAsked(listener) {
+      askedListener = listener
     },
     askRetry() {
       channel.post({ kind: 'retry', tab })
@@ -70,6 +85,7 @@ export function createTabSignals(channel: Channel, tab: string): TabSignals {
       retryListener = listener
     },
     close() {
+      for (const stop of stops) stop()
       channel.post({ kind: 'bye', tab })
       channel.close()
     },

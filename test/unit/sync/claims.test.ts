@@ -1,0 +1,229 @@
+import { isRejoinError, type Rejoin } from 'rejoin'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { Snapshot } from '../../../src/contract/session-snapshot.ts'
+import { confirmation, snapshot } from '../contract/snapshots.ts'
+import {
+  createTestServer,
+  deskChat,
+  eventually,
+  type Refunds,
+  SESSION,
+  say,
+  statuses,
+  synced,
+  type TestServer,
+  texts,
+} from './desk.ts'
+import { createTestDevice, type TestDevice } from './device.ts'
+
+let server: TestServer
+let laptop: TestDevice
+let phone: TestDevice
+let refunds: { ran: Map<string, string[]>; during: () => Promise<void> }
+/** How far the laptop's clock is ahead of the time that passed. */
+let aheadMs: number
+
+beforeEach(async () => {
+  server = await createTestServer()
+  laptop = createTestDevice('laptop', server.url)
+  phone = createTestDevice('phone', server.url)
+  refunds = { ran: new Map(), during: async () => {} } satisfies Refunds
+  aheadMs = 0
+})
+
+afterEach(async () => {
+  await Promise.all([laptop.close(), phone.close()])
+  await server.end()
+  expect([...laptop.errors, ...phone.errors].filter((error) => !isRejoinError(error, 'closed'))).toEqual([])
+})
+
+const refund = (id: string) => ({ name: 'refund', input: { id } })
+
+function openLaptop(): Promise<Rejoin> {
+  return laptop.open({ environment: { ...laptop.environment, now: () => Date.now() + aheadMs } })
+}
+
+async function load(rejoin: Rejoin): Promise<Snapshot> {
+  return (await rejoin.storage.load(SESSION)) as Snapshot
+}
+
+/** Refunds go on until the returned function is called. */
+function holdRefunds(): () => void {
+  let finish = () => {}
+  const finished = new Promise<void>((resolve) => {
+    finish = resolve
+  })
+  refunds.during = () => finished
+  return finish
+}
+
+test('K5 G2 while a claim runs under our session layer nothing waits, and its outcome is recorded all the same', async () => {
+  const a = await openLaptop()
+  const chatA = await deskChat(a, 'laptop', refunds)
+  const record = await chatA.confirmation.propose(refund('1'))
+  await synced(a)
+  const b = await phone.open()
+  const chatB = await deskChat(b, 'phone', refunds)
+  const finish = holdRefunds()
+  const approved = chatA.confirmation.approve(record.token, SESSION)
+  await eventually(() => expect(refunds.ran.get('1')).toEqual(['laptop']))
+  await say(chatB, '/start')
+  await eventually(() => expect(chatA.session.getConversationSnapshot()?.state).toBe('active'))
+  await synced(a)
+  finish()
+  await expect(approved).resolves.toMatchObject({ status: 'approved' })
+  await eventually(() => expect(statuses(chatB)).toEqual({ 1: 'approved' }))
+  expect(refunds.ran.get('1')).toEqual(['laptop'])
+  await eventually(() => expect(texts(a)).toEqual(texts(b)))
+})
+
+test('K5 while a claim runs under another session layer its session stays as that layer knows it, until it settled', async () => {
+  const a = await openLaptop()
+  const b = await phone.open()
+  const first = snapshot({ sessionId: SESSION, cursor: 0, confirmations: [confirmation()] })
+  expect(await a.storage.save(first, undefined)).toBe(true)
+  await synced(a)
+  const approving = { ...first, cursor: 1, confirmations: [confirmation({ status: 'approving' })] }
+  expect(await a.storage.save(approving, 0)).toBe(true)
+
+  const there = await load(b)
+  const more = confirmation({ token: 'confirm-2', toolCallId: 'app-2' })
+  const grown = { ...there, cursor: there.cursor + 1, confirmations: [...there.confirmations, more] }
+  expect(await b.storage.save(grown, there.cursor)).toBe(true)
+  await synced(b)
+  // What the phone did is here, and is held back: the session is not level.
+  await eventually(() => expect(a.status.get().unsent.snapshots).toBe(1))
+  expect(await load(a)).toEqual(approving)
+  const settled = { ...approving, cursor: 2, confirmations: [confirmation({ status: 'approved' })] }
+  expect(await a.storage.save(settled, 1)).toBe(true)
+  await synced(a)
+  const merged = await load(a)
+  expect(merged.confirmations.map(({ token, status }) => [token, status])).toEqual([
+    ['confirm-1', 'approved'],
+    ['confirm-2', 'pending'],
+  ])
+})
+
+test('K5 another session layer that says nothing for two minutes after the start holds nothing back', async () => {
+  const a = await openLaptop()
+  const b = await phone.open()
+  const first = snapshot({ sessionId: SESSION, cursor: 0, confirmations: [confirmation()] })
+  await a.storage.save(first, undefined)
+  await synced(a)
+  await a.storage.save({ ...first, cursor: 1, confirmations: [confirmation({ status: 'approving' })] }, 0)
+  const there = await load(b)
+  const more = confirmation({ token: 'confirm-2', toolCallId: 'app-2' })
+  aheadMs = 120_000
+  await b.storage.save(
+    { ...there, cursor: there.cursor + 1, confirmations: [...there.confirmations, more] },
+    there.cursor,
+  )
+  await eventually(async () => expect((await load(a)).confirmations).toHaveLength(2))
+})
+
+test('K7 K8 a claim that won and that no page takes is listed after a minute, and a person gives it back', async () => {
+  const a = await openLaptop()
+  const chatA = await deskChat(a, 'laptop', refunds)
+  const record = await chatA.confirmation.propose(refund('1'))
+  await synced(a)
+  const b = await phone.open()
+  const chatB = await deskChat(b, 'phone', refunds)
+  laptop.goOffline()
+  await expect(chatA.approve(record.toolCallId)).rejects.toMatchObject({ code: 'claim-queued' })
+  chatA.close()
+  laptop.goOnline()
+  await eventually(() => expect(a.claims.get()).toMatchObject([{ state: 'won' }]))
+  expect(a.attention.get()).toEqual([])
+  aheadMs = 60_000
+  await say(chatB, '/start')
+  await eventually(() =>
+    expect(a.attention.get()).toMatchObject([{ kind: 'claim', state: 'won', token: record.token }]),
+  )
+
+  const [item] = a.attention.get()
+  if (item?.kind !== 'claim') throw new Error('No claim is listed.')
+  await expect(a.attention.settle(item.claimId)).rejects.toMatchObject({ code: 'refused' })
+  await a.attention.release(item.claimId)
+  await eventually(() => expect(statuses(chatB)).toEqual({ 1: 'pending' }))
+  expect(a.attention.get()).toEqual([])
+  await deskChat(a, 'laptop', refunds)
+  await chatB.approve(record.toolCallId)
+  expect(refunds.ran.get('1')).toEqual(['phone'])
+})
+
+test('K7 G2 a claim that a person gives back offline is not run by a page that opens then, and is given back later', async () => {
+  const a = await openLaptop()
+  const chatA = await deskChat(a, 'laptop', refunds)
+  const record = await chatA.confirmation.propose(refund('1'))
+  await synced(a)
+  laptop.goOffline()
+  await expect(chatA.approve(record.toolCallId)).rejects.toMatchObject({ code: 'claim-queued' })
+  chatA.close()
+  laptop.goOnline()
+  await eventually(() => expect(a.claims.get()).toMatchObject([{ state: 'won' }]))
+  const claimId = a.claims.get()[0]?.claimId ?? ''
+  laptop.goOffline()
+  await expect(a.attention.release(claimId)).rejects.toMatchObject({ code: 'claim-queued' })
+  const again = await deskChat(a, 'laptop', refunds)
+  await eventually(() => expect(a.attention.get()).toMatchObject([{ kind: 'claim', state: 'attention' }]))
+  laptop.goOnline()
+  await synced(a)
+  await a.attention.release(claimId)
+  await eventually(() => expect(statuses(again)).toEqual({ 1: 'pending' }))
+  expect(refunds.ran.size).toBe(0)
+})
+
+test('K8 a run that takes long is listed in every tab; another tab may say that it ran, not that it did not', async () => {
+  const a = await openLaptop()
+  const second = await openLaptop()
+  const chatA = await deskChat(a, 'laptop', refunds)
+  const record = await chatA.confirmation.propose(refund('1'))
+  await synced(a)
+  const chatB = await deskChat(second, 'second tab', refunds)
+  const finish = holdRefunds()
+  const approved = chatA.approve(record.toolCallId)
+  await eventually(() => expect(second.claims.get()).toMatchObject([{ state: 'running' }]))
+  const claimId = second.claims.get()[0]?.claimId ?? ''
+  await expect(second.attention.settle(claimId)).rejects.toMatchObject({ code: 'refused' })
+  aheadMs = 60_000
+  await say(chatB, '/start')
+  await eventually(() => expect(second.attention.get()).toMatchObject([{ kind: 'claim', state: 'running', claimId }]))
+  await expect(second.attention.release(claimId)).rejects.toMatchObject({ code: 'refused' })
+  await second.attention.settle(claimId)
+  await eventually(() => expect(second.attention.get()).toEqual([]))
+  finish()
+  await expect(approved).resolves.toMatchObject({ status: 'approved' })
+  expect(refunds.ran.get('1')).toEqual(['laptop'])
+  await synced(a)
+})
+
+test('G9 K6 a settlement that the server refuses for good is listed and not told again before a person asks for it', async () => {
+  let told = 0
+  let refusing = true
+  const refusingFetch: typeof fetch = async (input, init) => {
+    const settles = String(init?.body).includes('"op":"settle"')
+    if (settles) told++
+    if (!settles || !refusing) return laptop.environment.fetch(input, init)
+    const problem = { code: 'forbidden', message: 'You may not write here.', retryable: false, at: Date.now() }
+    return new Response(JSON.stringify(problem), { status: 403 })
+  }
+  const a = await laptop.open({ environment: { ...laptop.environment, fetch: refusingFetch } })
+  const chatA = await deskChat(a, 'laptop', refunds)
+  const record = await chatA.confirmation.propose(refund('1'))
+  await synced(a)
+  await chatA.approve(record.toolCallId)
+  const refused = { kind: 'refused', sessionId: SESSION, token: record.token, problem: { code: 'forbidden' } }
+  await eventually(() => expect(a.attention.get()).toMatchObject([refused]))
+  await eventually(() => expect(a.status.get()).toMatchObject({ state: 'syncing', refused: 1, unsent: { claims: 0 } }))
+  await say(chatA, 'hello')
+  a.retryNow()
+  const b = await phone.open()
+  const chatB = await deskChat(b, 'phone', refunds)
+  await eventually(() => expect(texts(b)).toEqual(texts(a)))
+  expect(told).toBe(1)
+  refusing = false
+  await a.attention.retry(SESSION)
+  await synced(a)
+  expect(a.attention.get()).toEqual([])
+  await eventually(() => expect(statuses(chatB)).toEqual({ 1: 'approved' }))
+})
