@@ -54,7 +54,8 @@ export function applyAnswer(
   if (!session.row && (session.deletes.length > 0 || !context.mayBegin)) return ignored
   if (session.row?.deleted || session.row?.was?.includes(answer.incarnation)) return ignored
   const known = session.row ?? createSessionRow(context.sessionId, answer.incarnation)
-  if (known.incarnation !== answer.incarnation && known.confirmed) {
+  // In a new epoch nothing was confirmed yet: another device may have made the id again on a backup from before it.
+  if (known.incarnation !== answer.incarnation && known.confirmed && !known.giveBack) {
     const { change } = markDeleted(session, context.now, context.unsentUpdates ?? false)
     return { ...(change && { change }), result: { kind: 'replaced' } }
   }

@@ -5,6 +5,7 @@ import type { Common } from '../protocol/answer-fields.ts'
 import { base64ToBytes } from '../protocol/base64.ts'
 import { isEarlierEpoch } from '../protocol/identity.ts'
 import type { SessionAnswer } from '../protocol/session-answer.ts'
+import type { GetUpdatesAnswer } from '../protocol/updates.ts'
 import { refuseServer } from './connection.ts'
 import type { SyncContext } from './sync-context.ts'
 
@@ -90,14 +91,20 @@ export function createRemoteChanges(context: SyncContext, onEpoch: () => void): 
       // Deleted, or another one by now: these messages are not its own.
       if (standing?.incarnation !== incarnation || standing.deleted) return false
       if (body.updates.length > 0) await documents.receive(sessionId, body.updates.map(base64ToBytes))
-      const progressed = await setPulled(sessionId, incarnation, body.head)
+      const progressed = await setPulled(sessionId, incarnation, body)
       if (!body.more) return true
       if (!progressed) return false
     }
   }
 
-  function setPulled(sessionId: string, incarnation: string, position: number): Promise<boolean> {
+  function setPulled(
+    sessionId: string,
+    incarnation: string,
+    { head: position, epoch }: GetUpdatesAnswer,
+  ): Promise<boolean> {
     return database.transact(sessionId, 'relaxed', ({ row }) => {
+      // Another epoch began since it was asked: the position means nothing there.
+      if (entering !== undefined || context.meta().epoch !== epoch) return { result: false }
       if (row?.incarnation !== incarnation || row.pulled >= position) return { result: false }
       return { change: { row: { ...row, confirmed: true, pulled: position } }, result: true }
     })

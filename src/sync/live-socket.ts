@@ -256,7 +256,8 @@ export function openLiveSocket(sessionId: string, options: LiveSocketsOptions): 
 
   async function stored(head: number, etag: string | null): Promise<void> {
     await open?.document.flush()
-    if (!closed) options.onChanged(sessionId, head, etag)
+    // Another epoch may have begun meanwhile, in which the position means nothing.
+    if (!closed && isCurrent()) options.onChanged(sessionId, head, etag)
   }
 
   async function mark(): Promise<boolean> {

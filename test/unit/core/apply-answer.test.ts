@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { type AnswerContext, applyAnswer } from '../../../src/core/apply-answer.ts'
-import type { DeviceSession } from '../../../src/core/device-session.ts'
+import type { DeviceSession, SessionRow } from '../../../src/core/device-session.ts'
 import type { SessionAnswer } from '../../../src/protocol/session-answer.ts'
 import {
   answer,
@@ -380,6 +380,13 @@ describe('incarnations', () => {
     const { result, after } = apply(dirty, theirs)
     expect(result).toEqual({ kind: 'replaced' })
     expect(after.row).toMatchObject({ incarnation: 'inc', local: ours, deleted: { at: 60, unsynced: true } })
+  })
+
+  test('I5 I2 in a new epoch nothing is confirmed yet: the id that another device made again is taken, and merged', () => {
+    const before = session({ ...(dirty.row as SessionRow), base: undefined, giveBack: true })
+    const { result, after } = apply(before, theirs)
+    expect(result).toMatchObject({ kind: 'applied' })
+    expect(after.row).toMatchObject({ incarnation: theirs.incarnation, was: ['inc'], giveBack: true })
   })
 
   test('G8 without anything unsynced it goes', () => {
