@@ -1,22 +1,21 @@
-import type { Channel, Environment, Lifecycle, Timers } from './core/environment.ts'
+import type { Channel, Lifecycle, Platform, Timers } from './core/environment.ts'
 import { createMemoryChannels } from './storage/memory-channel.ts'
-import { createMemoryLocks } from './storage/memory-locks.ts'
 import { createWebLocks } from './storage/web-locks.ts'
 
 /** How long a frame is waited for: a page that goes to the background is never painted. */
 const FRAME_WITHIN_MS = 100
 
 /**
- * The browser as Rejoin's environment. What is missing has a stand-in that reaches no further than this page: no
- * IndexedDB, no other tabs, no shared locks. Touches nothing until it is called, and works where there is no page at
+ * The browser as Rejoin's environment. What is missing is absent, or has a stand-in that reaches no further than this
+ * page: no IndexedDB, no other tabs, no locks. Touches nothing until it is called, and works where there is no page at
  * all (a service worker, Node).
  */
-export function browserEnvironment(): Environment {
+export function browserEnvironment(): Platform {
   const memoryChannels = createMemoryChannels()
   const manager = lockManager()
   return {
     indexedDB: indexedDatabases(),
-    locks: manager ? createWebLocks(manager) : createMemoryLocks(),
+    locks: manager && createWebLocks(manager),
     openChannel: (name) => broadcastChannel(name) ?? memoryChannels(name),
     fetch: (input, init) => globalThis.fetch(input, init),
     get WebSocket() {

@@ -46,7 +46,7 @@ export {
 } from './contract/session-snapshot.ts'
 export type { SessionStorage } from './contract/session-storage.ts'
 export type { ClaimState } from './core/device-session.ts'
-export type { Channel, Environment, Lifecycle, Locks, Timers } from './core/environment.ts'
+export type { Channel, Environment, Lifecycle, Locks, Platform, Timers } from './core/environment.ts'
 export type { Observable } from './core/observable-value.ts'
 export { ERROR_CODES, isRejoinError, RejoinError, type RejoinErrorCode } from './errors.ts'
 export type { SessionMessages } from './messages/session-messages.ts'

@@ -5,13 +5,14 @@ import { isSafeId } from './contract/safe-id.ts'
 import { raiseAttention, withdrawClaim } from './core/claim-lifecycle.ts'
 import { liveClaim } from './core/claim-rows.ts'
 import type { ClaimRow, MetaRow } from './core/device-session.ts'
-import type { Environment } from './core/environment.ts'
+import type { Environment, Platform } from './core/environment.ts'
 import { createObservableValue, type Observable } from './core/observable-value.ts'
 import { isRejoinError, RejoinError } from './errors.ts'
 import { createMessageStore } from './messages/message-store.ts'
 import { reconcileToolCall } from './messages/reconcile-tool-call.ts'
 import type { SessionMessages } from './messages/session-messages.ts'
 import { createToolCalls } from './messages/tool-calls.ts'
+import { createChannelLocks } from './storage/channel-locks.ts'
 import type { ClaimAuthority } from './storage/claim-authority.ts'
 import { createClaimBook } from './storage/claim-book.ts'
 import { runWonClaims } from './storage/claim-runner.ts'
@@ -48,7 +49,7 @@ export interface OpenRejoinOptions {
   /** Ends everything: the same as `close()`. */
   readonly signal?: AbortSignal
   /** Parts of the world to use instead of the browser's, for tests and simulations. */
-  readonly environment?: Partial<Environment>
+  readonly environment?: Partial<Platform>
   /** Hears of failures that no caller waits for. */
   readonly onError?: (error: unknown) => void
 }
@@ -82,7 +83,7 @@ export interface Rejoin {
  * database from being upgraded, `closed` when `signal` aborted.
  */
 export async function openRejoin(options: OpenRejoinOptions): Promise<Rejoin> {
-  const environment: Environment = { ...browserEnvironment(), ...options.environment }
+  const platform: Platform = { ...browserEnvironment(), ...options.environment }
   const names = namesOf(options.account, options.realm ?? 'default')
   if (options.serverUrl !== undefined) requireHttpUrl(options.serverUrl)
   const lifetime = new AbortController()
@@ -96,7 +97,7 @@ export async function openRejoin(options: OpenRejoinOptions): Promise<Rejoin> {
   const degraded = createObservableValue<string | undefined>(undefined)
 
   const database = await openDatabase({
-    environment,
+    environment: platform,
     names,
     identity: {
       account: options.account,
@@ -111,6 +112,10 @@ export async function openRejoin(options: OpenRejoinOptions): Promise<Rejoin> {
     await database.close()
     throw error
   })
+  const { newId, timers } = platform
+  const askOthers = () =>
+    createChannelLocks({ channel: platform.openChannel(names.channel('liveness')), newId, timers, signal })
+  const environment: Environment = { ...platform, locks: platform.locks ?? askOthers() }
   const updateMeta = async (change: (before: MetaRow) => MetaRow) => {
     meta = await database.updateMeta(change)
   }

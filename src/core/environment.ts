@@ -19,6 +19,12 @@ export interface Environment {
   readonly lifecycle: Lifecycle
 }
 
+/** The world as a platform gives it. Pages on plain http, and old browsers, have no locks. */
+export interface Platform extends Omit<Environment, 'locks'> {
+  /** Absent: the pages of an account ask each other who is at work, which takes up to 5 s. */
+  readonly locks: Locks | undefined
+}
+
 /** Locks of one origin, as far as Rejoin uses the Web Locks API. */
 export interface Locks {
   /**

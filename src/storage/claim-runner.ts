@@ -70,13 +70,14 @@ export function runWonClaims(options: ClaimRunnerOptions): void {
   async function sweep(): Promise<void> {
     again = false
     await index.ready
-    const all = [...index.get().values()].flatMap(({ claims }) => claims)
-    for (const claim of all) if (claim.state === 'won' && !signal.aborted) await start(claim)
-    // Last, since without Web Locks the answer to "is anybody at work on it" takes its time.
-    for (const claim of all) {
-      if (claim.state !== 'running' || signal.aborted) continue
-      if (!(await running.isHeld(claim.claimId)) && !signal.aborted) await abandon(claim)
-    }
+    // All at once, since without Web Locks the answer to "is anybody at work on it" takes its time.
+    await Promise.all([...index.get().values()].flatMap(({ claims }) => claims.map(lookAt)))
+  }
+
+  async function lookAt(claim: ClaimRow): Promise<void> {
+    if (claim.state === 'won') await start(claim)
+    else if (claim.state === 'running' && !(await running.isHeld(claim.claimId)) && !signal.aborted)
+      await abandon(claim)
   }
 
   async function start(claim: ClaimRow): Promise<void> {

@@ -12,7 +12,7 @@ export interface DeviceIdentity {
 }
 
 export interface DatabaseOptions {
-  readonly environment: Environment
+  readonly environment: Omit<Environment, 'locks'>
   readonly names: Names
   readonly identity: DeviceIdentity
   /** Closes the database. */

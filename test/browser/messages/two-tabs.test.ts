@@ -5,6 +5,7 @@ import type { Message } from '../../../src/contract/chat-message.ts'
 import { createMessageStore, type MessageStore } from '../../../src/messages/message-store.ts'
 import { namesOf } from '../../../src/storage/names.ts'
 import { openIndexedDatabase } from '../../../src/storage/open-indexed-database.ts'
+import { createWebLocks } from '../../../src/storage/web-locks.ts'
 
 // Two stores on one real IndexedDB database, each with a BroadcastChannel of its own: what two tabs are to each other.
 
@@ -29,7 +30,7 @@ afterEach(async () => {
 
 async function openTab(): Promise<Tab> {
   realm ||= `messages-${crypto.randomUUID()}`
-  const environment = browserEnvironment()
+  const environment = { ...browserEnvironment(), locks: createWebLocks(navigator.locks) }
   const names = namesOf('acme', realm)
   const lifetime = new AbortController()
   const database = await openIndexedDatabase({

@@ -1,9 +1,10 @@
 import { afterEach, expect, test } from 'vitest'
 import { browserEnvironment } from '../../../src/browser-environment.ts'
+import { createWebLocks } from '../../../src/storage/web-locks.ts'
 import { testChannels } from '../../unit/storage/channel-conformance.ts'
 import { testLocks } from '../../unit/storage/locks-conformance.ts'
 
-testLocks('Web Locks', () => browserEnvironment().locks)
+testLocks('Web Locks', () => createWebLocks(navigator.locks))
 testChannels('BroadcastChannel', browserEnvironment().openChannel)
 
 const stops: (() => void)[] = []
