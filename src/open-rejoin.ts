@@ -176,7 +176,7 @@ export async function openRejoin(options: OpenRejoinOptions): Promise<Rejoin> {
       await reconcileToolCall(messageStore.memory(sessionId), toolCallId, finding, environment)
     },
   })
-  const book = createClaimBook(index, giveBackRunning({ database, index, running, attention, now }), signal)
+  const book = createClaimBook(index, giveBackRunning({ database, index, running, attention, now }))
   runWonClaims({
     database,
     index,

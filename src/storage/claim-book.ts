@@ -21,12 +21,11 @@ export interface ClaimBook extends LiveClaims {
 export function createClaimBook(
   index: LiveSessionIndex,
   giveBack: Pick<Required<LiveClaims>, 'release' | 'interrupt'>,
-  signal: AbortSignal,
 ): ClaimBook {
   const queue = createObservableValue<readonly QueuedClaim[]>([])
   const handlers = createObservableValue<readonly { sessionId?: string; handler: ClaimHandler }[]>([])
-  const stop = index.subscribe(() => queue.set(keepReference(queue.get(), queuedClaims(index.get()))))
-  signal.addEventListener('abort', stop, { once: true })
+  // It ends with the index.
+  index.subscribe(() => queue.set(keepReference(queue.get(), queuedClaims(index.get()))))
 
   return {
     get: queue.get,
