@@ -1,9 +1,10 @@
-import { type AppliedAnswer, applyAnswer } from '../core/apply-answer.ts'
+import { type AnswerContext, type AppliedAnswer, applyAnswer } from '../core/apply-answer.ts'
+import type { Decided, DeviceSession } from '../core/device-session.ts'
 import { enterEpoch } from '../core/enter-epoch.ts'
 import { markDeleted } from '../core/mark-deleted.ts'
 import type { Common } from '../protocol/answer-fields.ts'
 import { base64ToBytes } from '../protocol/base64.ts'
-import { isEarlierEpoch } from '../protocol/identity.ts'
+import { type Epoch, isEarlierEpoch } from '../protocol/identity.ts'
 import type { SessionAnswer } from '../protocol/session-answer.ts'
 import type { GetUpdatesAnswer } from '../protocol/updates.ts'
 import { refuseServer } from './connection.ts'
@@ -58,7 +59,7 @@ export function createRemoteChanges(context: SyncContext, onEpoch: () => void): 
     const unsentUpdates = await hasUnsent(sessionId)
     const base = { sessionId, epoch: context.meta().epoch, now: context.now(), unsentUpdates }
     const prepared = await database.transact(sessionId, 'strict', (session) =>
-      applyAnswer(session, before, { ...base, mayBegin, holdBack: false }),
+      take(session, before, { ...base, mayBegin, holdBack: false }),
     )
     if (prepared.kind !== 'no-snapshot') return prepared
     if (!(await pull(sessionId, answer.head))) return undefined
@@ -66,8 +67,17 @@ export function createRemoteChanges(context: SyncContext, onEpoch: () => void): 
     const messages = await documents.messageIds(sessionId)
     const holdBack = await holdsBack(sessionId)
     return database.transact(sessionId, 'strict', (session) =>
-      applyAnswer(session, answer, { ...base, holdBack, ...(messages && { hasMessage: (id) => messages.has(id) }) }),
+      take(session, answer, { ...base, holdBack, ...(messages && { hasMessage: (id) => messages.has(id) }) }),
     )
+  }
+
+  /** Decided inside the transaction: another epoch may have begun since the answer was heard, and entered the row. */
+  function take(session: DeviceSession, answer: SessionAnswer, options: AnswerContext): Decided<AppliedAnswer> {
+    return hasEnded(answer.epoch) ? { result: { kind: 'ignored' } } : applyAnswer(session, answer, options)
+  }
+
+  function hasEnded(epoch: Epoch): boolean {
+    return entering !== undefined || context.meta().epoch !== epoch
   }
 
   /** Messages that would be lost with this device; in a new epoch, all of them may be. */
@@ -104,7 +114,7 @@ export function createRemoteChanges(context: SyncContext, onEpoch: () => void): 
   ): Promise<boolean> {
     return database.transact(sessionId, 'relaxed', ({ row }) => {
       // Another epoch began since it was asked: the position means nothing there.
-      if (entering !== undefined || context.meta().epoch !== epoch) return { result: false }
+      if (hasEnded(epoch)) return { result: false }
       if (row?.incarnation !== incarnation || row.pulled >= position) return { result: false }
       return { change: { row: { ...row, confirmed: true, pulled: position } }, result: true }
     })
@@ -171,7 +181,7 @@ export function createRemoteChanges(context: SyncContext, onEpoch: () => void): 
     for (const claim of claims) {
       const { claimId, state, foreign, startedAt = claim.deviceAt } = claim
       const recent = environment.now() - startedAt < HOLD_BACK_MS
-      if (state === 'running' && foreign && recent && (await context.running.isHeld(claimId))) return true
+      if (state === 'running' && recent && (await context.running.isHeld(claimId))) return true
     }
     return false
   }
