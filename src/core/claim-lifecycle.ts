@@ -49,9 +49,11 @@ export function acceptClaimAnswer(
   asked: AskedSave | undefined,
   deviceNow: number,
 ): Decided<ClaimAnswered> {
-  const claim = claimById(session, claimId)
+  const known = claimById(session, claimId)
   const { row } = session
-  if (!claim || !row || row.deleted || row.incarnation !== answer.incarnation) return stale
+  if (!known || !row || row.deleted || row.incarnation !== answer.incarnation) return stale
+  const { sub = known.sub } = answer.claim
+  const claim = answer.result === 'won' ? { ...known, sub } : known
   if (claim.own) return deliverOwn(row, claim, answer)
   const heard = hear(row, answer)
   if (claim.state !== 'sent' && !(asked && claim.state === 'won')) return stale
@@ -200,7 +202,7 @@ export function releaseClaim(
 function deliverOwn(before: SessionRow, claim: ClaimRow, answer: ClaimAnswer): Decided<ClaimAnswered> {
   if (isPutOff(answer)) return { result: { kind: 'refused' } }
   const row = hear(before, answer)
-  if (answer.result === 'won') return { change: { row }, result: { kind: 'won' } }
+  if (answer.result === 'won') return move(row, claim, 'won')
   const problem = answer.problem ?? {
     code: 'conflict',
     message: 'The server has another decision for a confirmation that never left this device.',

@@ -99,6 +99,7 @@ export interface ClaimRow {
    * session waits for that, rule K5.
    */
   readonly foreign?: true | undefined
+  /** The person, as the access token named them to the server that gave the permission; empty before that. */
   readonly sub: string
   readonly problem?: Problem | undefined
   /** The server takes neither it nor its outcome: it is listed, and not sent again before a person asks for that. */

@@ -20,7 +20,6 @@ export interface ClaimRoute {
   readonly via: 'server' | 'offline' | 'device'
   /** The device may decide a token that never left it, rule K1: its storage lasts. */
   readonly lasting: boolean
-  readonly sub: string
   readonly deviceAt: number
   /** The save comes from a session layer that is not ours, rule K5. */
   readonly foreign: boolean
@@ -178,7 +177,7 @@ function claim(
     deviceAt: route.deviceAt,
     ...(own && { startedAt: route.deviceAt }),
     ...(route.foreign && { foreign: true as const }),
-    sub: route.sub,
+    sub: '',
   }
   const superseded = session.claims.filter((each) => each.token === token && REPLACED.has(each.state))
   const removeClaims = superseded.map((each) => each.claimId)

@@ -29,6 +29,4 @@ export interface ClaimAuthority {
   readonly firstLoad: (sessionId: string, signal?: AbortSignal) => Promise<void>
   /** Takes the rest of an answer: pulls its updates first, then merges its snapshot. */
   readonly received: (sessionId: string, answer: SessionAnswer) => void
-  /** The person that the access token names. */
-  readonly sub: () => string
 }

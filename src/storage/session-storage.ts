@@ -158,7 +158,6 @@ export function createSessionStorage(options: SessionStorageOptions): Required<L
         claimId,
         via: authority.via(),
         lasting: database.persistent,
-        sub: authority.sub(),
         deviceAt: environment.now(),
         foreign: !claims.isOurs(sessionId),
       }

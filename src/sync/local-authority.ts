@@ -8,5 +8,4 @@ export const localAuthority: ClaimAuthority = {
   takeTurn: async () => 'unreachable',
   firstLoad: async () => {},
   received: () => {},
-  sub: () => '',
 }

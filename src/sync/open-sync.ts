@@ -186,7 +186,6 @@ export function openSync(options: SyncOptions): Sync {
       received(sessionId, answer) {
         remote.receive(sessionId, answer).catch(options.onError)
       },
-      sub: () => '',
     }
   }
 }

@@ -133,6 +133,13 @@ describe('a claim that won', () => {
     expect(committed(sent, decided).claims[0]).toMatchObject({ state: 'won', attempt: 2 })
   })
 
+  test('K9 a decision that won is that of the person whom the server read from the access token', () => {
+    const answered = claimAnswer('won', claimed, { claim: view({ sub: 'bob' }) })
+    expect(committed(sent, accept(sent, 'c1', answered, undefined)).claims[0]).toMatchObject({ sub: 'bob' })
+    const lost = claimAnswer('lost', claimed, { claim: view({ sub: 'bob', device: 'B' }) })
+    expect(committed(sent, accept(sent, 'c1', lost, undefined)).claims[0]).toMatchObject({ sub: 'ann' })
+  })
+
   test.each(but('sent', 'won'))('G2 K4 nothing is started from %s', (state) => {
     const held = session(syncedRow(stored), claimRow({ state }))
     expect(accept(held, 'c1', won, asked)).toEqual({ result: { kind: 'stale' } })

@@ -17,7 +17,7 @@ import {
   view,
 } from './sessions.ts'
 
-const route: ClaimRoute = { claimId: 'c9', via: 'server', lasting: true, sub: 'ann', deviceAt: 70, foreign: false }
+const route: ClaimRoute = { claimId: 'c9', via: 'server', lasting: true, deviceAt: 70, foreign: false }
 const stored = snapshot({ cursor: 4, conversation: talk('m1'), confirmations: [confirmation()] })
 const synced = session(syncedRow(stored))
 

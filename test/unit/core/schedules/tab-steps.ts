@@ -155,7 +155,6 @@ export function save(
       claimId: world.id('c'),
       via,
       lasting: device.lasting,
-      sub: 'p',
       deviceAt: world.now,
       foreign: true,
     } as const
