@@ -2,7 +2,7 @@ import type { Confirmation, Decision, Snapshot } from '../contract/session-snaps
 import { isWant } from '../protocol/claim-status.ts'
 import { type Epoch, isEarlierEpoch } from '../protocol/identity.ts'
 import type { SessionAnswer } from '../protocol/session-answer.ts'
-import { claimView, laterStatus, mergeClaimViews } from './claim-order.ts'
+import { claimView, laterStatus, takeClaimViews } from './claim-order.ts'
 import { deviceAttempt, liveClaim, outlivedClaims } from './claim-rows.ts'
 import { cutConversation, initialState } from './conversation-chain.ts'
 import type { Base, ClaimRow, ClaimState, Decided, DeviceSession, SessionRow } from './device-session.ts'
@@ -207,7 +207,7 @@ function holdsSession({ etag, head, claims }: SessionAnswer): boolean {
 function takeViews(row: SessionRow, answer: SessionAnswer): SessionRow {
   return {
     ...row,
-    claims: mergeClaimViews(row.claims, answer.claims),
+    claims: takeClaimViews(row.claims, answer),
     // What the server speaks of has left, though our own word of it may have got no answer.
     left: addLeft(row.left, answer.claims, answer.epoch),
     lease: answer.lease ?? undefined,

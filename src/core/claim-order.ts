@@ -1,4 +1,4 @@
-import type { ConfirmationStatus } from '../contract/session-snapshot.ts'
+import type { ConfirmationStatus, Snapshot } from '../contract/session-snapshot.ts'
 import { statusRank } from '../protocol/claim-status.ts'
 import type { ClaimView } from '../protocol/claim-view.ts'
 
@@ -19,6 +19,24 @@ export interface AttemptedStatus {
 export function laterStatus(ours: AttemptedStatus, theirs: AttemptedStatus): AttemptedStatus {
   if (ours.attempt !== theirs.attempt) return ours.attempt > theirs.attempt ? ours : theirs
   return statusRank(ours.status) > statusRank(theirs.status) ? ours : theirs
+}
+
+/**
+ * The views after an answer of a session: those that it lists, and the others as its snapshot shows them. A claim that is
+ * settled in its first attempt is not listed any more, and its holder stays worth knowing.
+ */
+export function takeClaimViews(known: ClaimViews, { claims, snapshot }: AnsweredClaims): ClaimViews {
+  const listed = new Set(claims.map(({ token }) => token))
+  const settled = (snapshot?.confirmations ?? []).flatMap(({ token, status }) => {
+    const view = claimView(known, token)
+    return view && !listed.has(token) && statusRank(status) === 2 ? [{ ...view, status, doubt: false }] : []
+  })
+  return mergeClaimViews(known, [...claims, ...settled])
+}
+
+interface AnsweredClaims {
+  readonly claims: readonly ClaimView[]
+  readonly snapshot: Snapshot | null
 }
 
 /** The views after an answer: a view only ever moves on within an epoch. */

@@ -1,6 +1,8 @@
 import type { ConfirmationStatus } from '../contract/session-snapshot.ts'
+import { claimView, laterStatus } from '../core/claim-order.ts'
+import { isLive } from '../core/claim-rows.ts'
 import type { ClaimRow, ClaimState } from '../core/device-session.ts'
-import { statusRank, type Want } from '../protocol/claim-status.ts'
+import { isOutcome, type Want } from '../protocol/claim-status.ts'
 import type { ClaimView } from '../protocol/claim-view.ts'
 import type { Problem } from '../protocol/problem.ts'
 import type { IndexedSession, SessionIndex } from '../storage/session-index.ts'
@@ -18,9 +20,10 @@ export interface ClaimInfo {
   readonly state: ClaimState
   /** This device's decision is the one that stands. */
   readonly mine: boolean
-  /** The device that holds the claim, where the server told. */
+  /** The device that holds the claim, or held it, and its label; where the server told. */
   readonly device?: string
   readonly label?: string
+  /** The person who decided, as the access token named them to the server. */
   readonly sub?: string
   /** Epoch ms: by the server's clock where it told, else by this device's. */
   readonly at?: number
@@ -33,32 +36,38 @@ export function claimInfos(index: SessionIndex, thisDevice: string): readonly Cl
   return [...index.values()].flatMap((session) => infosOf(session, thisDevice))
 }
 
-function infosOf(session: IndexedSession, thisDevice: string): ClaimInfo[] {
-  const views = session.row?.claims ?? {}
-  return (session.row?.local?.confirmations ?? []).flatMap(({ token, toolCallId, status }) => {
-    const ours = latest(session.claims.filter((claim) => claim.token === token))
-    const view = Object.hasOwn(views, token) ? views[token] : undefined
-    if (!ours && !view && status === 'pending') return []
-    const info = { sessionId: session.sessionId, token, toolCallId, status }
+function infosOf({ sessionId, row, claims }: IndexedSession, thisDevice: string): ClaimInfo[] {
+  return (row?.local?.confirmations ?? []).flatMap(({ token, toolCallId, status }) => {
+    const view = claimView(row?.claims ?? {}, token)
+    const ours = currentClaim(claims, token, view)
+    // What others do in a session that was deleted is not told here any more.
+    if (!ours && row?.deleted) return []
+    const state = ours?.state ?? stateElsewhere(status, view)
+    if (state === 'pending') return []
+    const info = { sessionId, token, toolCallId, status, state, attempt: ours?.attempt ?? view?.attempt ?? 0 }
     const mine = ours !== undefined && !ENDED.has(ours.state) && (view?.device ?? thisDevice) === thisDevice
-    return [{ ...info, mine, ...holder(view), ...decision(ours, view, status) }]
+    return [{ ...info, mine, ...(ours && decision(ours)), ...holder(view) }]
   })
 }
 
 const ENDED: ReadonlySet<ClaimState> = new Set(['lost', 'expired', 'refused', 'withdrawn', 'released', 'taken-over'])
 
-function decision(
-  ours: ClaimRow | undefined,
-  view: ClaimView | undefined,
-  status: ConfirmationStatus,
-): Pick<ClaimInfo, 'state' | 'attempt'> & Partial<ClaimInfo> {
-  if (!ours) {
-    // A settled claim of a first attempt is in no answer any more: the snapshot's status may be the later word.
-    const rank = Math.max(statusRank(status), view ? statusRank(view.status) : 0)
-    return { state: rank === 2 ? 'settled' : 'running', attempt: view?.attempt ?? 0 }
-  }
-  const { claimId, want, state, attempt, problem, deviceAt } = ours
-  return { claimId, want, state, attempt, at: view?.at ?? deviceAt, ...(problem && { problem }) }
+/** This device's decision, unless it is over and of an earlier attempt: the token is somebody else's by now, or nobody's. */
+function currentClaim(claims: readonly ClaimRow[], token: string, view: ClaimView | undefined): ClaimRow | undefined {
+  const ours = claims
+    .filter((claim) => claim.token === token)
+    .sort((a, b) => b.attempt - a.attempt || b.deviceAt - a.deviceAt)[0]
+  return ours && !isLive(ours) && view && view.attempt > ours.attempt ? undefined : ours
+}
+
+function stateElsewhere(status: ConfirmationStatus, view: ClaimView | undefined): 'pending' | 'running' | 'settled' {
+  const known = view ? laterStatus({ status, attempt: 0 }, view).status : status
+  if (known === 'pending') return 'pending'
+  return isOutcome(known) ? 'settled' : 'running'
+}
+
+function decision({ claimId, want, problem, deviceAt }: ClaimRow): Partial<ClaimInfo> {
+  return { claimId, want, at: deviceAt, ...(problem && { problem }) }
 }
 
 function holder(view: ClaimView | undefined): Partial<ClaimInfo> {
@@ -68,8 +77,4 @@ function holder(view: ClaimView | undefined): Partial<ClaimInfo> {
     ...(view?.sub !== undefined && { sub: view.sub }),
     ...(view?.at !== undefined && { at: view.at }),
   }
-}
-
-function latest(claims: readonly ClaimRow[]): ClaimRow | undefined {
-  return [...claims].sort((a, b) => b.deviceAt - a.deviceAt)[0]
 }

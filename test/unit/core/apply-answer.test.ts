@@ -285,6 +285,15 @@ describe('held back', () => {
     expect(after.row).toMatchObject({ local: ours, base: dirty.row?.base, incoming: answer(newer) })
   })
 
+  test('R7 K9 a claim that ended elsewhere meanwhile is known to have ended, and by whom', () => {
+    const held = view({ device: 'B', label: 'Phone', sub: 'bob' })
+    const session = { ...dirty, row: { ...dirty.row, claims: { 'confirm-1': held } } } as DeviceSession
+    const settled = { ...newer, confirmations: [confirmation({ status: 'approved' })] }
+    const { row } = apply(session, answer(settled), { holdBack: true }).after
+    expect(row?.claims['confirm-1']).toEqual({ ...held, status: 'approved' })
+    expect(row?.local).toEqual(ours)
+  })
+
   test('K5 R5 a late answer does not replace a newer one that is held', () => {
     const held = apply(dirty, answer(newer), { holdBack: true }).after
     const late = answer({ ...newer, cursor: 6 })

@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { claimView, laterStatus, mergeClaimViews } from '../../../src/core/claim-order.ts'
+import { claimView, laterStatus, mergeClaimViews, takeClaimViews } from '../../../src/core/claim-order.ts'
 import { OUTCOMES, statusRank, WANTS } from '../../../src/protocol/claim-status.ts'
+import { confirmation, snapshot } from '../contract/snapshots.ts'
 import { view } from './sessions.ts'
 
 const statuses = fc.constantFrom('pending' as const, ...WANTS, ...OUTCOMES)
@@ -49,6 +50,21 @@ test('a view says who holds it now, also where its status is level', () => {
     doubt: false,
     device: 'B',
   })
+})
+
+test('R7 a claim that an answer does not list any more ended as the snapshot shows it, and its holder stays known', () => {
+  const known = mergeClaimViews({}, [view({ label: 'Phone', sub: 'ann' }), view({ token: 'confirm-2' })])
+  const confirmations = [
+    confirmation({ status: 'approved' }),
+    confirmation({ token: 'confirm-2', status: 'approving' }),
+  ]
+  const claims = [view({ token: 'confirm-2' })]
+  const views = takeClaimViews(known, { claims, snapshot: snapshot({ confirmations }) })
+  expect(claimView(views, 'confirm-1')).toMatchObject({ status: 'approved', label: 'Phone', sub: 'ann', attempt: 0 })
+  expect(claimView(views, 'confirm-2')?.status).toBe('approving')
+  // An answer from before the claim takes nothing back.
+  const early = takeClaimViews(known, { claims: [], snapshot: snapshot({ confirmations: [confirmation()] }) })
+  expect(claimView(early, 'confirm-1')?.status).toBe('approving')
 })
 
 test('a token with the name of something built in has no view, and may have one', () => {

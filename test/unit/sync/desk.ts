@@ -21,11 +21,11 @@ export interface TestServer {
   readonly end: () => Promise<void>
 }
 
-export async function createTestServer(): Promise<TestServer> {
+export async function createTestServer({ jwtSecret }: { jwtSecret?: string } = {}): Promise<TestServer> {
   const folder = await mkdtemp(path.join(tmpdir(), 'rejoin-'))
   const file = path.join(folder, 'data.sqlite')
   const backup = path.join(folder, 'backup.sqlite')
-  const options = { file, account: 'test', requestsPerMinute: 1_000_000 }
+  const options = { file, account: 'test', requestsPerMinute: 1_000_000, ...(jwtSecret !== undefined && { jwtSecret }) }
   let running = await startServer({ ...options, port: 0 })
   const { url } = running
   const stop = () => running.close()
