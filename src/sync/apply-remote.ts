@@ -181,7 +181,7 @@ export function createRemoteChanges(context: SyncContext, onEpoch: () => void): 
     for (const claim of claims) {
       const { claimId, state, foreign, startedAt = claim.deviceAt } = claim
       const recent = environment.now() - startedAt < HOLD_BACK_MS
-      if (state === 'running' && recent && (await context.running.isHeld(claimId))) return true
+      if (state === 'running' && foreign && recent && (await context.running.isHeld(claimId))) return true
     }
     return false
   }
