@@ -197,33 +197,97 @@ test('K8 a run that takes long is listed in every tab; another tab may say that 
   await synced(a)
 })
 
+/** A laptop whose server refuses what has `part` in it, for good, until it relents. */
+async function openRefused(part: string) {
+  const refusal = { refusing: true, asked: 0 }
+  const { environment } = laptop
+  const a = await laptop.open({
+    environment: {
+      ...environment,
+      async fetch(input, init) {
+        const meant = String(init?.body).includes(part)
+        if (meant) refusal.asked++
+        if (!meant || !refusal.refusing) return environment.fetch(input, init)
+        const problem = { code: 'forbidden', message: 'You may not write here.', retryable: false, at: Date.now() }
+        return new Response(JSON.stringify(problem), { status: 403 })
+      },
+    },
+  })
+  return { a, refusal }
+}
+
+const forbidden = { kind: 'refused', sessionId: SESSION, problem: { code: 'forbidden' } }
+
 test('G9 K6 a settlement that the server refuses for good is listed and not told again before a person asks for it', async () => {
-  let told = 0
-  let refusing = true
-  const refusingFetch: typeof fetch = async (input, init) => {
-    const settles = String(init?.body).includes('"op":"settle"')
-    if (settles) told++
-    if (!settles || !refusing) return laptop.environment.fetch(input, init)
-    const problem = { code: 'forbidden', message: 'You may not write here.', retryable: false, at: Date.now() }
-    return new Response(JSON.stringify(problem), { status: 403 })
-  }
-  const a = await laptop.open({ environment: { ...laptop.environment, fetch: refusingFetch } })
+  const { a, refusal } = await openRefused('"op":"settle"')
   const chatA = await deskChat(a, 'laptop', refunds)
   const record = await chatA.confirmation.propose(refund('1'))
   await synced(a)
   await chatA.approve(record.toolCallId)
-  const refused = { kind: 'refused', sessionId: SESSION, token: record.token, problem: { code: 'forbidden' } }
-  await eventually(() => expect(a.attention.get()).toMatchObject([refused]))
+  await eventually(() => expect(a.attention.get()).toMatchObject([{ ...forbidden, token: record.token }]))
   await eventually(() => expect(a.status.get()).toMatchObject({ state: 'syncing', refused: 1, unsent: { claims: 0 } }))
   await say(chatA, 'hello')
   a.retryNow()
   const b = await phone.open()
   const chatB = await deskChat(b, 'phone', refunds)
   await eventually(() => expect(texts(b)).toEqual(texts(a)))
-  expect(told).toBe(1)
-  refusing = false
+  expect(refusal.asked).toBe(1)
+  refusal.refusing = false
   await a.attention.retry(SESSION)
   await synced(a)
   expect(a.attention.get()).toEqual([])
   await eventually(() => expect(statuses(chatB)).toEqual({ 1: 'approved' }))
+})
+
+test('G9 K9 an own decision that the server refuses for good is listed, sent once, and kept for a person to send', async () => {
+  const { a, refusal } = await openRefused('"op":"claim"')
+  const chatA = await deskChat(a, 'laptop', refunds)
+  laptop.goOffline()
+  const record = await chatA.confirmation.propose(refund('1'))
+  await chatA.approve(record.toolCallId)
+  laptop.goOnline()
+  await eventually(() => expect(a.attention.get()).toMatchObject([{ ...forbidden, token: record.token }]))
+  await say(chatA, 'hello')
+  a.retryNow()
+  const b = await phone.open()
+  await deskChat(b, 'phone', refunds)
+  await eventually(() => expect(texts(b)).toEqual(texts(a)))
+  expect(refusal.asked).toBe(1)
+  refusal.refusing = false
+  await a.attention.retry(SESSION)
+  await synced(a)
+  const chatB = await deskChat(b, 'phone', refunds)
+  await eventually(() => expect(statuses(chatB)).toEqual({ 1: 'approved' }))
+  expect(refunds.ran.get('1')).toEqual(['laptop'])
+})
+
+test('K4 a click that the server refuses for good is over, says why, and may be made again', async () => {
+  const { a, refusal } = await openRefused('"op":"claim"')
+  const chatA = await deskChat(a, 'laptop', refunds)
+  const record = await chatA.confirmation.propose(refund('1'))
+  await synced(a)
+  await expect(chatA.approve(record.toolCallId)).rejects.toMatchObject({ code: 'refused' })
+  expect(a.claims.get()).toMatchObject([{ state: 'refused', problem: { code: 'forbidden' } }])
+  await synced(a)
+  expect(refusal.asked).toBe(1)
+  refusal.refusing = false
+  await expect(chatA.approve(record.toolCallId)).resolves.toMatchObject({ status: 'approved' })
+})
+
+test('K8 a release that the server refuses for good says so, and the claim stays listed', async () => {
+  const { a } = await openRefused('"op":"release"')
+  const chatA = await deskChat(a, 'laptop', refunds)
+  const record = await chatA.confirmation.propose(refund('1'))
+  await synced(a)
+  laptop.goOffline()
+  await expect(chatA.approve(record.toolCallId)).rejects.toMatchObject({ code: 'claim-queued' })
+  chatA.close()
+  laptop.goOnline()
+  await eventually(() => expect(a.claims.get()).toMatchObject([{ state: 'won' }]))
+  const claimId = a.claims.get()[0]?.claimId ?? ''
+  await expect(a.attention.release(claimId)).rejects.toMatchObject({
+    code: 'refused',
+    message: 'You may not write here.',
+  })
+  await eventually(() => expect(a.attention.get()).toMatchObject([{ kind: 'claim', claimId, state: 'attention' }]))
 })
