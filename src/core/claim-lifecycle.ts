@@ -16,10 +16,11 @@ import { isHeld, settleHeld } from './settle-held.ts'
  * The life of one decision on this device. Every arrow is one strict transaction that checks the state it leaves.
  *
  * waiting ──► sent ──► won ──► running ──► settled (told)
- *   │          ├────► lost  │    │  └ lock free, or given up: attention ──► settled · released
- *   │          │            │    └──► taken over by a person
- *   └► withdrawn ├──► expired└ a person gives it back: attention
- *              └────► refused            born waiting (offline), sent (online) or running (own decision)
+ *   │          │       │         ├ lock free, or nothing seen: attention ──► settled · released
+ *   │          │       │         └──► taken over by a person
+ *   │          │       └ a person gives it back: attention
+ *   │          └──► lost · expired · refused
+ *   └► withdrawn                 born waiting (offline), sent (online) or running (own decision)
  */
 
 /** What the tab whose save asked for the claim wants stored if it wins. */
