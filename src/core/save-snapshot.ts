@@ -63,12 +63,14 @@ export type SaveOutcome =
  * caller commits `change` in the transaction that read `session`, strictly for everything but plain saves.
  *
  * @throws RejoinError `snapshot-invalid` for a snapshot that could not resume or moves two tokens, `definition-mismatch`,
- * `refused` for a settlement that nobody here may make.
+ * `refused` for a settlement that nobody here may make, `deleted` for a new session under the id of one that was deleted
+ * elsewhere and still holds unsynced work here.
  */
 export function saveSnapshot(session: DeviceSession, request: SaveRequest): Decided<SaveOutcome> {
   const { snapshot, expectedCursor, knownIncarnation } = request
   const { row } = session
   requireAdvance(snapshot, expectedCursor)
+  if (row?.deleted && expectedCursor === undefined) throw stillKept()
   if (row?.deleted || (knownIncarnation !== undefined && !isIncarnation(row, knownIncarnation))) return conflict
   const moves = confirmationMoves(row?.local, snapshot)
   if (row?.local?.cursor !== expectedCursor) return recordLate(session, moves)
@@ -297,6 +299,17 @@ function requireStorable(confirmations: readonly Confirmation[]): void {
   if (new Set(confirmations.map((each) => each.toolCallId)).size !== confirmations.length) {
     throw new RejoinError('snapshot-invalid', 'Two confirmations name the same tool call.')
   }
+}
+
+/** A device has one row of an id, and a deleted one stays until a person lets it go (G8). */
+function stillKept(): RejoinError {
+  return new RejoinError(
+    'deleted',
+    'The session was deleted elsewhere, and this device still holds unsynced work of it.',
+    {
+      hint: 'Let it go with rejoin.attention.discard(sessionId), then begin anew; or take another id.',
+    },
+  )
 }
 
 function definitionMismatch(): RejoinError {

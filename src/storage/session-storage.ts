@@ -37,7 +37,8 @@ type Ask = Extract<SaveOutcome, { kind: 'needs-claim' }>
  *
  * Beyond the contract of `SessionStorage`, `save` rejects with a `RejoinError`: `snapshot-invalid`,
  * `definition-mismatch`, `nothing-to-run` (no such call waits), `claim-queued` (the server decides and cannot be
- * reached; the click is kept), `refused`, `storage-full`, `storage-unavailable`, `closed`.
+ * reached; the click is kept), `refused`, `deleted` (a new session under the id of a deleted one whose unsynced work is still
+ * here), `storage-full`, `storage-unavailable`, `closed`.
  */
 export function createSessionStorage(options: SessionStorageOptions): Required<LiveSessionStorage> {
   const { database, environment, authority, running, calls, claims, signal: lifetime } = options
@@ -95,7 +96,11 @@ export function createSessionStorage(options: SessionStorageOptions): Required<L
 
   async function readLocal(sessionId: string): Promise<Snapshot | undefined> {
     const { row } = await database.read(sessionId)
-    if (!row?.local || row.deleted) return undefined
+    if (!row?.local || row.deleted) {
+      // What this tab knew is over: what it saves next begins anew, rule I3.
+      incarnations.delete(sessionId)
+      return undefined
+    }
     const decoded = decodeSnapshot(row.local)
     if (!decoded.ok) {
       throw new RejoinError('storage-corrupt', 'The stored snapshot of this session cannot be read.', {

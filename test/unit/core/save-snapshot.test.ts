@@ -111,6 +111,15 @@ describe('compare and set', () => {
     expect(saveSnapshot(deleted, saveRequest(shows('pending')))).toEqual({ result: { kind: 'conflict' } })
   })
 
+  test.each([undefined, 'inc'])(
+    'G8 a new session under the id of a deleted one is told what is in the way, %s',
+    (known) => {
+      const deleted = session(syncedRow(stored, { deleted: { at: 1, unsynced: true } }))
+      const first = saveRequest(snapshot(), { expectedCursor: undefined, knownIncarnation: known })
+      expect(() => saveSnapshot(deleted, first)).toThrow(expect.objectContaining({ code: 'deleted' }))
+    },
+  )
+
   test('a cursor that does not advance, or is no cursor, is snapshot-invalid', () => {
     expect(codeOf(() => saveSnapshot(synced, saveRequest(shows('pending'), { expectedCursor: 5 })))).toBe(
       'snapshot-invalid',
