@@ -20,8 +20,6 @@ export interface RemoteChanges {
     answer: SessionAnswer,
     options?: { readonly mayBegin: boolean },
   ) => Promise<AppliedAnswer | undefined>
-  /** Stores what follows the device's position, up to the log's head. False: not all of it could be had. */
-  readonly pull: (sessionId: string, head: number) => Promise<boolean>
   /** Checks who answers, and learns the epoch and the clock. False: the answer is not to be used. */
   readonly hear: (answer: Common) => Promise<boolean>
   readonly deleted: (sessionId: string) => Promise<void>
@@ -42,7 +40,6 @@ export function createRemoteChanges(context: SyncContext, onEpoch: () => void): 
   let entering: Promise<void> | undefined
   return {
     receive: (sessionId, answer, options) => inOrder(sessionId, () => receive(sessionId, answer, options?.mayBegin)),
-    pull,
     hear,
     deleted,
     holdsBack,
@@ -87,6 +84,7 @@ export function createRemoteChanges(context: SyncContext, onEpoch: () => void): 
     return (await database.updates(sessionId, { afterSeq: row?.acked ?? 0, origin: 'local' })).length > 0
   }
 
+  /** Stores what follows the device's position, up to the log's head. False: not all of it could be had. */
   async function pull(sessionId: string, head: number): Promise<boolean> {
     for (;;) {
       const { row } = await database.read(sessionId)
