@@ -65,6 +65,7 @@ describe('a claim that won', () => {
   test('K4 with the cursor still the expected one, exactly what was asked is stored, and it runs', () => {
     const decided = accept(sent, 'c1', won, asked)
     expect(decided.result).toEqual({ kind: 'run' })
+    expect(committed(sent, decided).claims[0]).toMatchObject({ state: 'running', startedAt: NOW })
     const after = committed(sent, decided)
     expect(after.row?.local).toEqual(asked.snapshot)
     expect(after.claims[0]).toMatchObject({ state: 'running', attempt: 0 })

@@ -289,7 +289,7 @@ describe('claims', () => {
     (via) => {
       const fresh = session({ ...syncedRow(stored), left: {} })
       const { change, result } = saveSnapshot(fresh, saveRequest(shows('approving'), { route: { ...route, via } }))
-      expect(result).toMatchObject({ kind: 'run', claim: { own: true, state: 'running', attempt: 0 } })
+      expect(result).toMatchObject({ kind: 'run', claim: { own: true, state: 'running', attempt: 0, startedAt: 70 } })
       expect(change?.row).toMatchObject({ dirty: true, local: shows('approving') })
     },
   )

@@ -121,6 +121,37 @@ test('K5 another session layer that says nothing for two minutes after the start
   await eventually(async () => expect((await load(a)).confirmations).toHaveLength(2))
 })
 
+test('K5 the two minutes count from the start of the run, not from the click', async () => {
+  const { environment } = laptop
+  const a = await laptop.open({
+    environment: {
+      ...environment,
+      now: () => Date.now() + aheadMs,
+      async fetch(input, init) {
+        const response = await environment.fetch(input, init)
+        // A slow answer, by the device's clock.
+        if (String(init?.body).includes('"op":"claim"')) aheadMs = 60_000
+        return response
+      },
+    },
+  })
+  const b = await phone.open()
+  const first = snapshot({ sessionId: SESSION, cursor: 0, confirmations: [confirmation()] })
+  await a.storage.save(first, undefined)
+  await synced(a)
+  const approving = { ...first, cursor: 1, confirmations: [confirmation({ status: 'approving' })] }
+  expect(await a.storage.save(approving, 0)).toBe(true)
+  aheadMs = 130_000
+  const there = await load(b)
+  const more = confirmation({ token: 'confirm-2', toolCallId: 'app-2' })
+  await b.storage.save(
+    { ...there, cursor: there.cursor + 1, confirmations: [...there.confirmations, more] },
+    there.cursor,
+  )
+  await eventually(() => expect(a.status.get().unsent.snapshots).toBe(1))
+  expect(await load(a)).toEqual(approving)
+})
+
 test('K7 K8 a claim that won and that no page takes is listed after a minute, and a person gives it back', async () => {
   const a = await openLaptop()
   const chatA = await deskChat(a, 'laptop', refunds)
