@@ -195,7 +195,7 @@ export function createSessionStorage(options: SessionStorageOptions): Required<L
         return false
       case 'refused':
         throw new RejoinError('refused', answer.problem?.message ?? 'The server refused the decision.', {
-          hint: answer.problem?.hint ?? 'The confirmation is still there; look at rejoin.attention.',
+          hint: answer.problem?.hint ?? 'The confirmation is still there; rejoin.claims shows why.',
         })
       case 'won':
       case 'stale':
