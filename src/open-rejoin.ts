@@ -17,6 +17,7 @@ import type { ClaimAuthority } from './storage/claim-authority.ts'
 import { createClaimBook } from './storage/claim-book.ts'
 import { runWonClaims } from './storage/claim-runner.ts'
 import type { Database } from './storage/database.ts'
+import { createDecidingTabs } from './storage/deciding-tabs.ts'
 import { namesOf } from './storage/names.ts'
 import { openDatabase } from './storage/open-database.ts'
 import { createRunningClaims, type RunningClaims } from './storage/running-claims.ts'
@@ -135,6 +136,12 @@ export async function openRejoin(options: OpenRejoinOptions): Promise<Rejoin> {
   const index = createSessionIndex(database, { signal, onError })
   const running = createRunningClaims(environment.locks, (claimId) => names.lock(`claim:${claimId}`))
   signal.addEventListener('abort', running.close, { once: true })
+  const decidingTabs = createDecidingTabs({
+    locks: environment.locks,
+    lockName: (sessionId) => names.lock(`decisions:${sessionId}`),
+    lifecycle: environment.lifecycle,
+    signal,
+  })
   const messageStore = createMessageStore({
     database,
     environment,
@@ -155,6 +162,7 @@ export async function openRejoin(options: OpenRejoinOptions): Promise<Rejoin> {
       documents: messageStore.documents,
       index,
       running,
+      decidingTabs,
       meta: () => meta,
       updateMeta,
       now,
@@ -193,6 +201,7 @@ export async function openRejoin(options: OpenRejoinOptions): Promise<Rejoin> {
     environment,
     authority: authority(),
     running,
+    decidingTabs,
     calls,
     claims: book,
     now,

@@ -25,6 +25,8 @@ export interface LiveDocument extends OpenDocument {
   readonly readMissed: () => Promise<void>
   /** Applies updates of the server. One that cannot be applied is left out and told of, and the others are not. */
   readonly receive: (updates: readonly Uint8Array[]) => void
+  /** False: something of it could not be read and was left out. */
+  readonly isWhole: () => boolean
   /** Something waits to be committed, or somebody's origin counts as the server's. */
   readonly isBusy: () => boolean
   readonly end: (reason: RejoinError) => void
@@ -53,7 +55,7 @@ export interface LiveDocumentOptions extends MirrorOptions {
  * @throws RejoinError `deleted` if the session is closed for writing, and what the database rejects with.
  */
 export async function openLiveDocument(options: LiveDocumentOptions): Promise<LiveDocument> {
-  const { sessionId, database, environment, onBadRow } = options
+  const { sessionId, database, environment } = options
   const { timers } = environment
   const stored = {}
   const serverOrigin = {}
@@ -73,6 +75,15 @@ export async function openLiveDocument(options: LiveDocumentOptions): Promise<Li
   let looking = Promise.resolve()
   let waiting = false
   let missedSome = false
+  let whole = true
+  const leaveOut =
+    <What>(tell: (what: What) => void) =>
+    (what: What): void => {
+      whole = false
+      tell(what)
+    }
+  const onBadRow = leaveOut(options.onBadRow)
+  const onBadUpdate = leaveOut(options.onBadUpdate)
 
   const [found, { device }] = await Promise.all([database.read(sessionId), database.meta()]).catch(giveUp)
   const standing = standOn({ incarnation: environment.newId(), stored: false }, found)
@@ -86,7 +97,7 @@ export async function openLiveDocument(options: LiveDocumentOptions): Promise<Li
   doc.on('update', (bytes: Uint8Array, origin: unknown) => {
     if (origin !== stored) log.append(bytes, serverOrigins.has(origin) ? 'server' : 'local')
   })
-  const mirror = createMessageMirror(doc, options)
+  const mirror = createMessageMirror(doc, { ...options, onMalformed: leaveOut(options.onMalformed) })
   hear = handle
   for (const event of early.splice(0)) handle(event)
 
@@ -141,7 +152,7 @@ export async function openLiveDocument(options: LiveDocumentOptions): Promise<Li
           if (!isUpdate(bytes)) throw new TypeError('These bytes are no update.')
           Y.applyUpdate(doc, bytes, origin)
         } catch (error) {
-          options.onBadUpdate(error)
+          onBadUpdate(error)
         }
       }
     }, origin)
@@ -220,6 +231,7 @@ export async function openLiveDocument(options: LiveDocumentOptions): Promise<Li
     },
     readMissed,
     receive: (updates) => apply(updates, serverOrigin),
+    isWhole: () => whole,
     isBusy: () => !log.isEmpty() || serverOrigins.size > 1,
     end,
   }

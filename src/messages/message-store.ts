@@ -41,8 +41,13 @@ export interface MessageStore {
     readonly receive: (sessionId: string, updates: readonly Uint8Array[]) => Promise<void>
     /** Everything that a peer with this state vector lacks. */
     readonly missing: (sessionId: string, stateVector: Uint8Array) => Promise<Uint8Array>
-    /** Which messages the document has, all of them on disk; `undefined` while the host keeps them elsewhere. */
-    readonly messageIds: (sessionId: string) => Promise<ReadonlySet<string> | undefined>
+    /**
+     * Which messages the document has, all of them on disk; `whole`: none is left out because it cannot be read.
+     * `undefined` while the host keeps them elsewhere.
+     */
+    readonly messages: (
+      sessionId: string,
+    ) => Promise<{ readonly ids: ReadonlySet<string>; readonly whole: boolean } | undefined>
   }
   readonly close: () => Promise<void>
 }
@@ -113,11 +118,11 @@ export function createMessageStore(options: MessageStoreOptions): MessageStore {
         await document.catchUp()
         return Y.encodeStateAsUpdate(document.doc, stateVector)
       },
-      async messageIds(sessionId) {
+      async messages(sessionId) {
         if (!(await isUsed(sessionId))) return undefined
         const document = await open(sessionId)
         await document.catchUp()
-        return new Set(document.mirror.readings().map(({ id }) => id))
+        return { ids: new Set(document.mirror.readings().map(({ id }) => id)), whole: document.isWhole() }
       },
     },
     close,

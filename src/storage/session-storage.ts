@@ -13,6 +13,7 @@ import type { Incarnation } from '../protocol/identity.ts'
 import type { ClaimAuthority } from './claim-authority.ts'
 import type { ClaimBook } from './claim-book.ts'
 import type { Database } from './database.ts'
+import type { DecidingTabs } from './deciding-tabs.ts'
 import type { RunningClaims } from './running-claims.ts'
 
 /** How long a save waits for a tool call to be seen, rules K2 and K6. */
@@ -23,6 +24,7 @@ export interface SessionStorageOptions {
   readonly environment: Pick<Environment, 'now' | 'newId' | 'timers'>
   readonly authority: ClaimAuthority
   readonly running: RunningClaims
+  readonly decidingTabs: DecidingTabs
   readonly calls: ToolCalls
   readonly claims: ClaimBook
   readonly now: () => number
@@ -60,8 +62,9 @@ export function createSessionStorage(options: SessionStorageOptions): Required<L
       requireOpen(signal)
       const decoded = decodeSnapshot(snapshot)
       if (!decoded.ok) throw new RejoinError('snapshot-invalid', decoded.diagnostic.message)
-      const saved = await save(decoded.snapshot, expectedCursor, signal)
-      return saved
+      // Before the commit, so that whoever reads it finds that this tab lives.
+      if (decoded.snapshot.conversation?.decisions.length) options.decidingTabs.enter(decoded.snapshot.sessionId)
+      return save(decoded.snapshot, expectedCursor, signal)
     },
 
     async delete(sessionId, signal) {

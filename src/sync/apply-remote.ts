@@ -61,10 +61,14 @@ export function createRemoteChanges(context: SyncContext, onEpoch: () => void): 
     if (prepared.kind !== 'no-snapshot') return prepared
     if (!(await pull(sessionId, answer.head))) return undefined
     if (!answer.snapshot) return prepared
-    const messages = await documents.messageIds(sessionId)
+    const messages = await documents.messages(sessionId)
     const holdBack = await holdsBack(sessionId)
     return database.transact(sessionId, 'strict', (session) =>
-      take(session, answer, { ...base, holdBack, ...(messages && { hasMessage: (id) => messages.has(id) }) }),
+      take(session, answer, {
+        ...base,
+        holdBack,
+        ...(messages?.whole && { hasMessage: (id) => messages.ids.has(id) }),
+      }),
     )
   }
 

@@ -8,8 +8,10 @@ export interface Documents {
   /** Everything that a peer with this state vector lacks. */
   readonly missing: (sessionId: string, stateVector: Uint8Array) => Promise<Uint8Array>
   /**
-   * Which messages the document has, all of them on disk. `undefined`: it cannot tell which there are, because the host
-   * keeps them elsewhere.
+   * Which messages the document has, all of them on disk. `whole`: none is left out because it cannot be read. `undefined`:
+   * it cannot tell which there are, because the host keeps them elsewhere.
    */
-  readonly messageIds: (sessionId: string) => Promise<ReadonlySet<string> | undefined>
+  readonly messages: (
+    sessionId: string,
+  ) => Promise<{ readonly ids: ReadonlySet<string>; readonly whole: boolean } | undefined>
 }

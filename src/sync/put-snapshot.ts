@@ -1,12 +1,8 @@
 import type { Snapshot } from '../contract/session-snapshot.ts'
-import { cutConversation, initialState } from '../core/conversation-chain.ts'
-import type { Decided, DeviceSession } from '../core/device-session.ts'
+import { cutOrphans } from '../core/cut-orphans.ts'
 import { beginPush, forgetPush, type PushStep, refusePush } from '../core/push-snapshot.ts'
 import type { RemoteChanges } from './apply-remote.ts'
 import type { SyncContext } from './sync-context.ts'
-
-/** A decision whose message is nowhere this long after it was saved belongs to a tab that died, rule R8. */
-const ORPHAN_MS = 5 * 60_000
 
 export interface SnapshotPush {
   /** `again`: something moved, look once more. `later`: something else has to come first. */
@@ -16,13 +12,15 @@ export interface SnapshotPush {
 /** Sends a session's snapshot by compare-and-set, rule R3: one write at a time, the same one until it is answered. */
 export function createSnapshotPush(context: SyncContext, remote: RemoteChanges): SnapshotPush {
   const { database, documents, client, connection, environment } = context
-  const orphanedSince = new Map<string, number>()
   return { push }
 
   async function push(sessionId: string): Promise<'done' | 'again' | 'later' | 'unreachable'> {
     const { row } = await database.read(sessionId)
     if (!row?.dirty && !row?.sent) return 'done'
-    if (!row.sent && !(await messagesAreHere(sessionId, row.local))) return 'later'
+    if (!row.sent && row.local) {
+      const messages = await findMessages(sessionId, row.local, row.base?.snapshot)
+      if (messages !== 'here') return messages === 'cut' ? 'again' : 'later'
+    }
     const epoch = context.meta().epoch
     if (epoch === undefined) return 'unreachable'
     const holdBack = await remote.holdsBack(sessionId)
@@ -70,30 +68,27 @@ export function createSnapshotPush(context: SyncContext, remote: RemoteChanges):
     return 'again'
   }
 
-  async function messagesAreHere(sessionId: string, local: Snapshot | undefined): Promise<boolean> {
-    const conversation = local?.conversation
-    if (!conversation || conversation.decisions.length === 0) return true
-    const messages = await documents.messageIds(sessionId)
-    if (!messages) return true
-    if (conversation.decisions.every(({ messageId }) => messages.has(messageId))) {
-      orphanedSince.delete(sessionId)
-      return true
-    }
-    const since = orphanedSince.get(sessionId) ?? environment.now()
-    orphanedSince.set(sessionId, since)
-    if (environment.now() - since < ORPHAN_MS) return false
-    orphanedSince.delete(sessionId)
-    await database.transact(sessionId, 'strict', (session) => cutOrphans(session, (id) => messages.has(id)))
-    return false
+  /** Whether the messages of all decisions are here; those that no tab will bring any more are cut, rule R8. */
+  async function findMessages(
+    sessionId: string,
+    local: Snapshot,
+    base: Snapshot | undefined,
+  ): Promise<'here' | 'awaited' | 'cut'> {
+    const decisions = local.conversation?.decisions ?? []
+    if (decisions.length === 0) return 'here'
+    const messages = await documents.messages(sessionId)
+    const missing = messages && decisions.find(({ messageId }) => !messages.ids.has(messageId))?.messageId
+    if (missing === undefined) return 'here'
+    // A message that cannot be read is no reason to forget what was decided on it.
+    if (!messages?.whole) return 'awaited'
+    // What the server has a decision on was here with it, and was removed since: no tab brings it back.
+    const wasHere = base?.conversation?.decisions.some(({ messageId }) => messageId === missing) ?? false
+    if (!wasHere && (await context.decidingTabs.isAnyAlive(sessionId))) return 'awaited'
+    // The last tab may have brought it after we looked.
+    const last = await documents.messages(sessionId)
+    if (!last?.whole) return 'awaited'
+    const hasMessage = (id: string) => last.ids.has(id)
+    const cut = await database.transact(sessionId, 'strict', (each) => cutOrphans(each, local.cursor, hasMessage))
+    return cut ? 'cut' : 'awaited'
   }
-}
-
-function cutOrphans({ row }: DeviceSession, hasMessage: (id: string) => boolean): Decided<void> {
-  const conversation = row?.local?.conversation
-  if (!row?.local || !conversation) return { result: undefined }
-  const result = cutConversation(conversation, row.initial ?? initialState(conversation), hasMessage)
-  if (result.cut.length === 0) return { result: undefined }
-  const local = { ...row.local, cursor: row.local.cursor + 1, conversation: result.conversation }
-  const diverged = [...(row.diverged ?? []), ...result.cut]
-  return { change: { row: { ...row, local, diverged, dirty: true } }, result: undefined }
 }

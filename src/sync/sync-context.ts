@@ -1,6 +1,7 @@
 import type { MetaRow } from '../core/device-session.ts'
 import type { Environment } from '../core/environment.ts'
 import type { Database } from '../storage/database.ts'
+import type { DecidingTabs } from '../storage/deciding-tabs.ts'
 import type { RunningClaims } from '../storage/running-claims.ts'
 import type { LiveSessionIndex } from '../storage/session-index.ts'
 import type { Connection } from './connection.ts'
@@ -13,6 +14,7 @@ export interface SyncContext {
   readonly documents: Documents
   readonly index: LiveSessionIndex
   readonly running: RunningClaims
+  readonly decidingTabs: DecidingTabs
   readonly client: HttpClient
   readonly connection: Connection
   readonly environment: Environment
