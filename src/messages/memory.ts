@@ -2,7 +2,7 @@ import type { ChatMemory } from '../contract/chat-memory.ts'
 import type { Message } from '../contract/chat-message.ts'
 import type { Environment } from '../core/environment.ts'
 import type { StoredMessage } from '../core/stored-message.ts'
-import { RejoinError } from '../errors.ts'
+import { isRejoinError, RejoinError } from '../errors.ts'
 import { applyChanges } from './apply-changes.ts'
 import { decodeMessage } from './decode-message.ts'
 import { encodeMessage, requireMessages } from './encode-message.ts'
@@ -28,7 +28,8 @@ export interface MemoryOptions {
  * - `save` replaces what its caller knew by what it saves: what the caller never saw is not removed (G7), and what it
  *   saves unchanged is not written. It resolves on the local commit, within 5 s, and never waits for the network.
  *   `save([])` removes nothing, because a caller that has not loaded yet saves the same.
- * - `clear` removes what the document shows, however it stands to the `save([])` beside it.
+ * - `clear` removes what the document shows, however it stands to the `save([])` beside it; of a session that was deleted
+ *   there is nothing to remove, and it begins none.
  *
  * Failures reject with a RejoinError (`not-loaded`, `refused`, `deleted`, `storage-unavailable`, `storage-full`,
  * `closed`) or an aborted signal's reason; upstream may swallow them, so they are in `SessionMessages.problem()` too.
@@ -118,9 +119,14 @@ export function createMemory({
     },
     async clear({ signal } = {}) {
       signal?.throwIfAborted()
-      await reported(() => clear(signal), signal)
+      await reported(() => clear(signal).catch(unlessDeleted), signal)
     },
   }
+}
+
+/** Its messages went with the session: nothing is left to clear. */
+function unlessDeleted(error: unknown): void {
+  if (!isRejoinError(error, 'deleted')) throw error
 }
 
 function tooSlow(): RejoinError {
