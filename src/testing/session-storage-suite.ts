@@ -4,12 +4,7 @@ import { createChatSession } from '../session/create-chat-session.ts'
 import type { ChatDefinition } from '../session/definition.ts'
 import { resumeChatSession } from '../session/resume-chat-session.ts'
 import { SessionConflictError } from '../session/session-conflict-error.ts'
-
-/** The part of a test runner's `expect` that the suites use. */
-export type Expect = (actual: unknown) => {
-  readonly toBe: (expected: unknown) => void
-  readonly toEqual: (expected: unknown) => void
-}
+import { type DeclareTest, type Expect, rejects } from './suite-runner.ts'
 
 export interface SessionStorageUnderTest {
   readonly storage: SessionStorage
@@ -28,9 +23,7 @@ export interface SessionStorageSupports {
 }
 
 export interface SessionStorageSuiteOptions {
-  readonly test: ((name: string, run: () => Promise<void>) => unknown) & {
-    readonly skip: (name: string, run: () => Promise<void>) => unknown
-  }
+  readonly test: DeclareTest
   readonly expect: Expect
   /** A fresh, empty storage for each test. */
   readonly create: () => SessionStorageUnderTest | Promise<SessionStorageUnderTest>
@@ -373,13 +366,4 @@ function plain(loaded: unknown): unknown {
 
 function cursorOf(loaded: unknown): unknown {
   return (plain(loaded) as { cursor?: unknown }).cursor
-}
-
-async function rejects(run: () => unknown): Promise<boolean> {
-  try {
-    await run()
-    return false
-  } catch {
-    return true
-  }
 }
