@@ -141,7 +141,10 @@ test('the demo imports only public entries', () => {
   const reaching = pages.flatMap((it) =>
     it.imports
       .filter(({ target, specifier }) => (target ? !target.startsWith('demo/') : /^rejoin(-server)?\//.test(specifier)))
-      .filter(({ specifier }) => !['rejoin/react', 'rejoin/agentskit', 'rejoin/protocol', 'rejoin/testing'].includes(specifier))
+      .filter(
+        ({ specifier }) =>
+          !['rejoin/react', 'rejoin/agentskit', 'rejoin/protocol', 'rejoin/testing'].includes(specifier),
+      )
       .map(({ specifier }) => `${it.path} imports ${specifier}`),
   )
   expect(reaching).toEqual([])
