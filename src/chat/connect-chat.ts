@@ -149,11 +149,11 @@ export async function connectChat<D extends ChatConfig, C extends ChatController
     deny: async (toolCallId, reason) => confirmation.reject(await tokenOf(toolCallId), sessionId, reason),
     close: () => {
       closed = true
+      const { status, messages } = controller.getState()
+      // Without a stream of its own, `stop` would only end what others write into the list. Its end is saved still.
+      if (status === 'streaming' && !runsAction(messages)) controller.stop()
       for (const end of ends) end()
       session.close()
-      const { status, messages } = controller.getState()
-      // Without a stream of its own, `stop` would only end what others write into the list.
-      if (status === 'streaming' && !runsAction(messages)) controller.stop()
     },
   }
 }

@@ -148,6 +148,21 @@ for (const regime of ['every-change', 'finalized'] satisfies PersistenceRegime[]
     expect(a.ran).toEqual([])
   })
 
+  test(`H11 a chat that is closed in the middle of an answer leaves it ended, with what was said (${regime})`, async () => {
+    setPersistenceRegime(regime)
+    const realm = crypto.randomUUID()
+    const model = fedModel()
+    const a = await openTab(realm, model.adapter)
+    const b = await openTab(realm)
+    void a.chat.controller.send('hello')
+    await model.feed('one ')
+    await expect.poll(b.shown).toEqual(['hello', 'one '])
+    a.chat.close()
+    await expect
+      .poll(() => b.chat.controller.getState().messages.at(-1))
+      .toMatchObject({ status: 'complete', content: 'one ' })
+  })
+
   test(`E2E 2 · F26 every token is in the other tab before the answer ends, and after a reload (${regime})`, async () => {
     setPersistenceRegime(regime)
     const realm = crypto.randomUUID()
