@@ -1,6 +1,6 @@
 import type { AskedSave } from '../../../../src/core/claim-lifecycle.ts'
 import { isLive, isUndelivered } from '../../../../src/core/claim-rows.ts'
-import { cutConversation } from '../../../../src/core/conversation-chain.ts'
+import { cutOrphans } from '../../../../src/core/cut-orphans.ts'
 import type { ClaimRow, SessionRow } from '../../../../src/core/device-session.ts'
 import { leftIn } from '../../../../src/core/left-tokens.ts'
 import { createSessionRow, type SaveOutcome } from '../../../../src/core/save-snapshot.ts'
@@ -122,7 +122,7 @@ function refused(
 }
 
 export function push(world: World, device: Device): void {
-  if (cutOrphans(world, device)) return
+  if (cutWhatIsMissing(world, device)) return
   const { row } = device.session
   const step = commit(
     device,
@@ -153,7 +153,7 @@ export function push(world: World, device: Device): void {
 }
 
 /** Rule R8: the decision names a message that no page will store any more. True: the snapshot cannot be sent now. */
-function cutOrphans(world: World, device: Device): boolean {
+function cutWhatIsMissing(world: World, device: Device): boolean {
   const { row } = device.session
   const conversation = row?.local?.conversation
   if (!row?.local || !conversation || row.sent) return false
@@ -161,12 +161,12 @@ function cutOrphans(world: World, device: Device): boolean {
   if (missing.length === 0) return false
   const awaited = missing.some(({ messageId }) => device.tabs.some((tab) => tab?.unsaved.includes(messageId)))
   if (awaited) return true
-  const { conversation: kept, cut } = cutConversation(conversation, row.initial ?? 's0', (id) =>
-    device.document.has(id),
+  const cut = commit(
+    device,
+    cutOrphans(device.session, row.local.cursor, (id) => device.document.has(id)),
   )
-  const local = { ...row.local, cursor: row.local.cursor + 1, conversation: kept }
-  setRow(device, { ...row, local, dirty: true, diverged: [...(row.diverged ?? []), ...cut] })
-  world.note(`${device.id} cuts ${cut.length} decisions`)
+  if (!cut) throw new Violation('R8 nothing was cut where a message is missing')
+  world.note(`${device.id} cuts decisions`)
   return true
 }
 
