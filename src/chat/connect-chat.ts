@@ -93,14 +93,21 @@ export async function connectChat<D extends ChatConfig, C extends ChatController
   const { memory } = followed
   const chat = { ...definition.chat, memory }
   const session = await resumeChatSession({ ...definition, chat }, { sessionId, storage: rejoin.storage })
-  const initialMessages = await memory.load()
-  handedOut(initialMessages)
-  const controller = createController({ ...session.chat, initialMessages })
+  const controller = await createOver(session.chat).catch((error: unknown) => {
+    session.close()
+    throw error
+  })
   const confirmation = session.createConfirmation({
     chat: decidingEveryTurn(controller),
     ...(ttlMs !== undefined && { ttlMs }),
   })
   let closed = false
+
+  async function createOver(config: D & Pick<ControllerParts, 'memory'>): Promise<C> {
+    const initialMessages = await memory.load()
+    handedOut(initialMessages)
+    return createController({ ...config, initialMessages })
+  }
 
   function feed(): void {
     if (closed) return

@@ -1,5 +1,6 @@
 import {
   type AdapterFactory,
+  type ChatController,
   createChatController,
   type PersistenceRegime,
   setPersistenceRegime,
@@ -185,4 +186,33 @@ test('G3 a call that no confirmation is known for is not run by its id', async (
   const both = await Promise.allSettled([chat.approve('call-1'), chat.deny('call-1')])
   expect(both).toMatchObject([{ reason: { code: 'nothing-to-run' } }, { reason: { code: 'nothing-to-run' } }])
   expect(ran).toEqual([])
+})
+
+test('a chat whose controller cannot be made leaves no session behind', async () => {
+  const rejoin = await openRejoin({ account: 'connect-chat', realm: crypto.randomUUID() })
+  onTestFinished(() => rejoin.close())
+  let watching = 0
+  const { watch } = rejoin.storage
+  const storage = {
+    ...rejoin.storage,
+    watch: (...args: Parameters<NonNullable<typeof watch>>) => {
+      const stop = watch?.(...args)
+      watching++
+      return () => {
+        watching--
+        stop?.()
+      }
+    },
+  }
+  const definition = refundDesk({ adapter: fedModel().adapter, refund: async () => '' })
+  const connecting = connectChat({
+    rejoin: { ...rejoin, storage },
+    sessionId: 'desk',
+    definition,
+    createController: (): ChatController => {
+      throw new Error('no controller')
+    },
+  })
+  await expect(connecting).rejects.toThrow('no controller')
+  expect(watching).toBe(0)
 })
