@@ -138,7 +138,7 @@ export async function openRejoin(options: OpenRejoinOptions): Promise<Rejoin> {
   signal.addEventListener('abort', running.close, { once: true })
   const decidingTabs = createDecidingTabs({
     locks: environment.locks,
-    lockName: (sessionId) => names.lock(`decisions:${sessionId}`),
+    lockName: names.lock,
     lifecycle: environment.lifecycle,
     signal,
   })

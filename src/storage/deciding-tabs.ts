@@ -1,42 +1,57 @@
+import type { Decision } from '../contract/session-snapshot.ts'
 import type { Lifecycle, Locks } from '../core/environment.ts'
 import { holdLock } from './hold-lock.ts'
 
-/** Which sessions have decisions of a tab that lives and may store their messages yet, rule R8. */
+/** Which decisions are those of a tab that lives, and may store their messages yet, rule R8. */
 export interface DecidingTabs {
-  /** This tab saves decisions of the session. */
-  readonly enter: (sessionId: string) => void
-  /** True while any tab of this device that saved decisions of the session lives. */
-  readonly isAnyAlive: (sessionId: string) => Promise<boolean>
+  /** This tab read these decisions: whoever took them, it did not. */
+  readonly read: (sessionId: string, decisions: readonly Decision[]) => void
+  /** This tab saves these decisions. Those among them that it never read are its own. */
+  readonly enter: (sessionId: string, decisions: readonly Decision[]) => void
+  /** True while a tab of this device lives that took the decision on the message. */
+  readonly isAlive: (sessionId: string, messageId: string) => Promise<boolean>
 }
 
 export interface DecidingTabsOptions {
   readonly locks: Locks
-  readonly lockName: (sessionId: string) => string
+  readonly lockName: (purpose: string) => string
   readonly lifecycle: Lifecycle
   readonly signal: AbortSignal
 }
 
 /**
- * Each tab holds the session's lock, or waits for it: it is free when all of them are dead. A page that goes into the
- * back/forward cache lets go, since a lock would keep it out of there, and asks again when it comes back.
+ * For each of its decisions a tab holds a lock, or waits for it: the lock is free when all who saved the decision as
+ * theirs are dead. A page that goes into the back/forward cache lets go, since locks would keep it out of there, and asks
+ * again when it comes back.
  */
 export function createDecidingTabs({ locks, lockName, lifecycle, signal }: DecidingTabsOptions): DecidingTabs {
-  const entered = new Map<string, AbortController | undefined>()
+  const others = new Set<string>()
+  const own = new Map<string, AbortController | undefined>()
   const stops = [lifecycle.on('pagehide', leave), lifecycle.on('pageshow', comeBack)]
   signal.addEventListener('abort', () => {
     for (const stop of stops) stop()
     leave()
   })
+  // No id has a slash in it.
+  const nameOf = (sessionId: string, messageId: string) => lockName(`decision:${sessionId}/${messageId}`)
   return {
-    enter,
-    isAnyAlive: (sessionId) => locks.isHeld(lockName(sessionId)),
+    read(sessionId, decisions) {
+      for (const { messageId } of decisions) others.add(nameOf(sessionId, messageId))
+    },
+    enter(sessionId, decisions) {
+      for (const { messageId } of decisions) {
+        const name = nameOf(sessionId, messageId)
+        if (!others.has(name)) hold(name)
+      }
+    },
+    isAlive: (sessionId, messageId) => locks.isHeld(nameOf(sessionId, messageId)),
   }
 
-  function enter(sessionId: string): void {
-    if (entered.get(sessionId) || signal.aborted) return
+  function hold(name: string): void {
+    if (own.get(name) || signal.aborted) return
     const leaving = new AbortController()
-    entered.set(sessionId, leaving)
-    holdLock(locks, lockName(sessionId), { signal: leaving.signal }).then(
+    own.set(name, leaving)
+    holdLock(locks, name, { signal: leaving.signal }).then(
       (release) => {
         if (leaving.signal.aborted) release?.()
         else leaving.signal.addEventListener('abort', () => release?.(), { once: true })
@@ -46,13 +61,13 @@ export function createDecidingTabs({ locks, lockName, lifecycle, signal }: Decid
   }
 
   function leave(): void {
-    for (const [sessionId, leaving] of entered) {
+    for (const [name, leaving] of own) {
       leaving?.abort()
-      entered.set(sessionId, undefined)
+      own.set(name, undefined)
     }
   }
 
   function comeBack(): void {
-    for (const sessionId of entered.keys()) enter(sessionId)
+    for (const name of own.keys()) hold(name)
   }
 }

@@ -1,7 +1,7 @@
 import { decodeSnapshot } from '../contract/decode-snapshot.ts'
 import type { LiveSessionStorage } from '../contract/live-session-storage.ts'
 import { isSafeId } from '../contract/safe-id.ts'
-import type { Snapshot } from '../contract/session-snapshot.ts'
+import type { Decision, Snapshot } from '../contract/session-snapshot.ts'
 import { acceptClaimAnswer, raiseAttention } from '../core/claim-lifecycle.ts'
 import { claimById, liveClaim } from '../core/claim-rows.ts'
 import type { ClaimRow, Decided } from '../core/device-session.ts'
@@ -43,7 +43,7 @@ type Ask = Extract<SaveOutcome, { kind: 'needs-claim' }>
  * here), `storage-full`, `storage-unavailable`, `closed`.
  */
 export function createSessionStorage(options: SessionStorageOptions): Required<LiveSessionStorage> {
-  const { database, environment, authority, running, calls, claims, signal: lifetime } = options
+  const { database, environment, authority, running, decidingTabs, calls, claims, signal: lifetime } = options
   const incarnations = new Map<string, Incarnation>()
   const leftovers = new Map<string, number | undefined>()
 
@@ -63,7 +63,7 @@ export function createSessionStorage(options: SessionStorageOptions): Required<L
       const decoded = decodeSnapshot(snapshot)
       if (!decoded.ok) throw new RejoinError('snapshot-invalid', decoded.diagnostic.message)
       // Before the commit, so that whoever reads it finds that this tab lives.
-      if (decoded.snapshot.conversation?.decisions.length) options.decidingTabs.enter(decoded.snapshot.sessionId)
+      decidingTabs.enter(decoded.snapshot.sessionId, decisionsOf(decoded.snapshot))
       return save(decoded.snapshot, expectedCursor, signal)
     },
 
@@ -111,6 +111,7 @@ export function createSessionStorage(options: SessionStorageOptions): Required<L
       })
     }
     incarnations.set(sessionId, row.incarnation)
+    decidingTabs.read(sessionId, decisionsOf(decoded.snapshot))
     return decoded.snapshot
   }
 
@@ -301,6 +302,10 @@ function plainOnly(
   const { result } = decided
   if (result.kind === 'settled' || result.kind === 'recorded') return { result: { kind: 'settle' } }
   return { ...decided, result }
+}
+
+function decisionsOf({ conversation }: Snapshot): readonly Decision[] {
+  return conversation?.decisions ?? []
 }
 
 function nothingToRun(toolCallId: string): RejoinError {

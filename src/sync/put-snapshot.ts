@@ -83,7 +83,7 @@ export function createSnapshotPush(context: SyncContext, remote: RemoteChanges):
     if (!messages?.whole) return 'awaited'
     // What the server has a decision on was here with it, and was removed since: no tab brings it back.
     const wasHere = base?.conversation?.decisions.some(({ messageId }) => messageId === missing) ?? false
-    if (!wasHere && (await context.decidingTabs.isAnyAlive(sessionId))) return 'awaited'
+    if (!wasHere && (await context.decidingTabs.isAlive(sessionId, missing))) return 'awaited'
     // The last tab may have brought it after we looked.
     const last = await documents.messages(sessionId)
     if (!last?.whole) return 'awaited'

@@ -65,6 +65,26 @@ test('R8 a decision without its message is kept and not sent while its tab lives
   expect(await decided(b)).toEqual(['u1'])
 })
 
+test('R8 a decision whose tab died is cut also while other tabs live that decided in the same session', async () => {
+  const second = await laptop.open()
+  const first = await laptop.open()
+  await second.memory(SESSION).save([message('u1', '/start')])
+  expect(await second.storage.save(shows(1, 'u1'), undefined)).toBe(true)
+  await synced(second)
+  const before = await load(first)
+  expect(await first.storage.save(shows(2, 'u1', 'u2'), before.cursor)).toBe(true)
+  // The other tab goes on with what it reads, and the decision does not become its own by that.
+  const read = await load(second)
+  expect(await second.storage.save({ ...read, cursor: 3 }, 2)).toBe(true)
+  await lookedAgain(second)
+  expect(await decided(second)).toEqual(['u1', 'u2'])
+
+  await first.close()
+  second.retryNow()
+  await eventually(async () => expect(await decided(second)).toEqual(['u1']))
+  await synced(second)
+})
+
 test('R8 a message that comes while its tab lives lets the decision go out whole', async () => {
   const second = await laptop.open()
   const first = await laptop.open()
