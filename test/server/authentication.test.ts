@@ -123,6 +123,24 @@ test('G10 nothing of one account is read, changed or noticed by another, whateve
   expect((await ask('/v1/sessions/s1', { headers: acme })).body).toEqual(before)
 })
 
+test('K9 who loses a claim is told the label, person and age of who holds it: the person is that of the access token', async () => {
+  const as = async (sub: string, device: string) => ({
+    ...bearer(await token({ account: 'firm', sub })),
+    'rejoin-device': device,
+    'rejoin-device-label': device.toUpperCase(),
+  })
+  const ann = await as('ann', 'laptop')
+  const asked = put('w1', snapshot(1, { confirmations: [confirmation('t1')] }))
+  await ask('/v1/sessions/s1', { method: 'PUT', headers: { ...ann, 'if-none-match': '*' }, body: asked })
+  const click = { op: 'claim', incarnation: 'i1', want: 'approving', confirmation: confirmation('t1'), leftIn: null }
+  const claim = (headers: Record<string, string>, body: object) =>
+    ask('/v1/sessions/s1/claims/t1', { method: 'PUT', headers, body: { ...click, ...body } })
+  const holder = { label: 'LAPTOP', device: 'laptop', sub: 'ann', at: NOW }
+  expect(await claim(ann, { claimId: 'c1', sub: 'bob' })).toMatchObject({ status: 200, body: { claim: holder } })
+  const lost = { status: 409, body: { result: 'lost', claim: holder } }
+  expect(await claim(await as('bob', 'phone'), { claimId: 'c2' })).toMatchObject(lost)
+})
+
 test('a socket names its token as a subprotocol, and is answered with ours', async () => {
   const acme = await token({ account: 'acme', sub: 'ann' })
   const room = await joinRoom(url, 'room1@i1', { protocols: ['rejoin.v1', `bearer.${acme}`] })
