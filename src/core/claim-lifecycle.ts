@@ -109,11 +109,20 @@ export function refuseClaim(session: DeviceSession, claimId: string, problem: Pr
 }
 
 /** A person asks that what the server refused for good is sent again. False: there is nothing of the kind. */
-export function retryRefused({ row, claims }: DeviceSession): Decided<boolean> {
+export function retryRefused({ row, claims, deletes }: DeviceSession): Decided<boolean> {
   const kept = claims.filter((claim) => claim.undeliverable)
-  if (!row?.refused && kept.length === 0) return { result: false }
+  // At most one: after it nothing of the session is sent.
+  const removal = deletes.find((each) => each.problem)
+  if (!row?.refused && kept.length === 0 && !removal) return { result: false }
   const putClaims = kept.map((claim) => ({ ...claim, undeliverable: undefined }))
-  return { change: { ...(row && { row: { ...row, refused: undefined } }), putClaims }, result: true }
+  return {
+    change: {
+      ...(row && { row: { ...row, refused: undefined } }),
+      putClaims,
+      ...(removal && { putDelete: { ...removal, problem: undefined } }),
+    },
+    result: true,
+  }
 }
 
 /** A person takes a queued click back. False: it may have been dispatched already. */

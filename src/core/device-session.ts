@@ -111,6 +111,8 @@ export interface DeleteRow {
   readonly sessionId: string
   readonly incarnation: Incarnation
   readonly deviceAt: number
+  /** The server will not delete it: it is listed, and not asked again before a person wants that. */
+  readonly problem?: Problem | undefined
 }
 
 export type OutboxRow = ClaimRow | DeleteRow

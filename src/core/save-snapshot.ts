@@ -11,6 +11,7 @@ import type { ClaimRow, ClaimState, Decided, DeviceChange, DeviceSession, Sessio
 import { hasLeft } from './left-tokens.ts'
 import { isMergeable } from './merge-snapshot.ts'
 import { overlayAsked } from './overlay-statuses.ts'
+import { areMessagesRefused } from './refused-messages.ts'
 import { asSettled, isHeld, settleHeld } from './settle-held.ts'
 
 /** How a claim would be decided from here. */
@@ -94,7 +95,8 @@ export function saveSnapshot(session: DeviceSession, request: SaveRequest): Deci
     dirty: true,
     ...(initial !== undefined && { initial }),
     ...(request.lease?.lease && { lease: request.lease.lease }),
-    refused: undefined,
+    // This snapshot takes the place of a refused one; messages that were refused are still the same.
+    refused: areMessagesRefused(before) ? before.refused : undefined,
   }
   requireStorable(next.local?.confirmations ?? [])
   const change = store(session, next, moves, request)

@@ -180,6 +180,7 @@ const removal = objectOf({
   sessionId: text,
   incarnation: text,
   deviceAt: real,
+  problem: optional(problem),
 } satisfies Fields<DeleteRow>)
 
 const update = objectOf({

@@ -95,9 +95,10 @@ function claimItems({ claims, sessionId }: IndexedSession, now: number): Attenti
   return items
 }
 
-function sessionItems({ row, sessionId }: IndexedSession): AttentionItem[] {
-  if (!row) return []
+function sessionItems({ row, sessionId, deletes }: IndexedSession): AttentionItem[] {
   const items: AttentionItem[] = []
+  for (const { problem } of deletes) if (problem) items.push({ kind: 'refused', sessionId, problem })
+  if (!row) return items
   if (row.refused && !row.deleted) items.push({ kind: 'refused', sessionId, problem: row.refused })
   if (row.diverged?.length) items.push({ kind: 'conversation-diverged', sessionId, decisions: row.diverged })
   if (row.deleted) items.push({ kind: 'deleted', sessionId, at: row.deleted.at })

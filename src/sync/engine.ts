@@ -1,4 +1,4 @@
-import type { DeviceSession, SessionRow } from '../core/device-session.ts'
+import type { DeleteRow, DeviceSession, SessionRow } from '../core/device-session.ts'
 import { createSessionRow } from '../core/save-snapshot.ts'
 import type { FeedItem } from '../protocol/feed.ts'
 import type { Epoch, ETag } from '../protocol/identity.ts'
@@ -232,16 +232,10 @@ export function startSyncEngine(context: SyncContext, parts: EngineParts): SyncE
   async function syncSession(sessionId: string): Promise<boolean> {
     for (let round = 0; round < 20 && !stopped; round++) {
       const { row, deletes } = await database.read(sessionId)
-      for (const { incarnation } of deletes) {
-        const reply = connection.hear(await client.deleteSession(sessionId, incarnation))
-        // Only an answer that it is gone ends it; a refused access token, above all, does not.
-        if (reply.kind === 'unreachable') return false
-        if (reply.kind === 'problem' && ![404, 409, 410].includes(reply.status))
-          return reply.status !== 401 && !reply.problem.retryable
-        await database.transact(sessionId, 'strict', () => ({
-          change: { removeDelete: incarnation },
-          result: undefined,
-        }))
+      for (const removal of deletes) {
+        const told = await tellDeleted(removal)
+        // What lives under the id next waits until the server has heard of the end of this.
+        if (told !== 'gone') return told === 'refused'
       }
       if (!row || row.deleted) {
         positions.delete(sessionId)
@@ -259,6 +253,19 @@ export function startSyncEngine(context: SyncContext, parts: EngineParts): SyncE
       return true
     }
     return true
+  }
+
+  async function tellDeleted(removal: DeleteRow): Promise<'gone' | 'refused' | 'unreachable'> {
+    if (removal.problem) return 'refused'
+    const { sessionId, incarnation } = removal
+    const reply = connection.hear(await client.deleteSession(sessionId, incarnation))
+    if (reply.kind === 'unreachable') return 'unreachable'
+    // Only an answer that it is gone ends it; a refused access token, above all, does not.
+    const refused = reply.kind === 'problem' && ![404, 409, 410].includes(reply.status)
+    if (refused && (reply.problem.retryable || reply.status === 401)) return 'unreachable'
+    const change = refused ? { putDelete: { ...removal, problem: reply.problem } } : { removeDelete: incarnation }
+    await database.transact(sessionId, 'strict', () => ({ change, result: undefined }))
+    return refused ? 'refused' : 'gone'
   }
 
   /** Gets the session where the server is known to stand somewhere else than this device thinks. */
@@ -306,7 +313,7 @@ export function startSyncEngine(context: SyncContext, parts: EngineParts): SyncE
 
 function isUnsent(session: IndexedSession): boolean {
   const { row, deletes } = session
-  if (deletes.length > 0) return true
+  if (deletes.some((removal) => !removal.problem)) return true
   if (!row || row.deleted) return false
   return (
     hasUnsentUpdates(session) ||

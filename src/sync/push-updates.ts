@@ -1,3 +1,4 @@
+import { areMessagesRefused, refuseMessages } from '../core/refused-messages.ts'
 import { isIncarnation } from '../core/save-snapshot.ts'
 import { createLogState } from '../messages/log-state.ts'
 import { splitUpdate } from '../messages/split-update.ts'
@@ -14,7 +15,10 @@ const BATCH_BYTES = 384 * 1024
 type Posted = 'stored' | 'again' | 'unreachable' | 'refused'
 
 export interface UpdatePush {
-  /** `sent`: the server has durably all local updates. `refused`: it will not take them, and says why in `onError`. */
+  /**
+   * `sent`: the server has durably all local updates. `refused`: it will not take them; they are not sent again before a
+   * person asks for it.
+   */
   readonly push: (sessionId: string) => Promise<'sent' | 'unreachable' | 'refused'>
 }
 
@@ -27,6 +31,7 @@ export function createUpdatePush(context: SyncContext, remote: RemoteChanges, so
     for (;;) {
       const { row } = await database.read(sessionId)
       if (!row || row.deleted) return 'sent'
+      if (areMessagesRefused(row)) return 'refused'
       if (row.giveBack) {
         const given = await giveBack(sessionId, row.incarnation)
         if (given === 'again' || given === 'stored') continue
@@ -145,9 +150,7 @@ export function createUpdatePush(context: SyncContext, remote: RemoteChanges, so
   /** Listed for a person (F20): the messages stay here, and the server does not have them. */
   async function refuse(sessionId: string, problem: Problem): Promise<void> {
     await database.transact(sessionId, 'strict', ({ row }) =>
-      row && !row.refused
-        ? { change: { row: { ...row, refused: { ...problem, writeId: 'messages' } } }, result: undefined }
-        : { result: undefined },
+      row ? { change: { row: refuseMessages(row, problem) }, result: undefined } : { result: undefined },
     )
   }
 

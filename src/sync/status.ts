@@ -126,7 +126,7 @@ function stateOf(connection: ConnectionState['state'], steady: boolean): SyncSta
 function countUnsent(index: SessionIndex): RejoinStatus['unsent'] {
   const counts = { messages: 0, snapshots: 0, claims: 0 }
   for (const session of index.values()) {
-    if (session.deletes.length > 0) counts.snapshots++
+    if (session.deletes.some((removal) => !removal.problem)) counts.snapshots++
     if (!session.row || session.row.deleted) continue
     if (hasUnsentUpdates(session)) counts.messages++
     if ((session.row.dirty || session.row.sent || session.row.incoming) && !session.row.refused) counts.snapshots++
@@ -137,7 +137,8 @@ function countUnsent(index: SessionIndex): RejoinStatus['unsent'] {
 
 function countRefused(index: SessionIndex): number {
   let count = 0
-  for (const { row, claims } of index.values()) {
+  for (const { row, claims, deletes } of index.values()) {
+    count += deletes.filter((removal) => removal.problem).length
     if (row?.deleted) continue
     count += (row?.refused ? 1 : 0) + claims.filter((claim) => claim.undeliverable).length
   }

@@ -91,7 +91,7 @@ test.each<[string, (value: unknown) => boolean, object]>([
     },
   ],
   ['claim of an earlier version', isOutboxRow, sampleClaim('s1', 'c1')],
-  ['delete', isOutboxRow, sampleDelete('s1', 'i1')],
+  ['delete', isOutboxRow, { ...sampleDelete('s1', 'i1'), problem }],
   ['update', isUpdateRow, { sessionId: 's1', incarnation: 'i1', seq: 1, origin: 'server', bytes: bytes(1) }],
   [
     'meta',
