@@ -6,6 +6,7 @@ import { claimView, laterStatus, takeClaimViews } from './claim-order.ts'
 import { deviceAttempt, liveClaim, outlivedClaims } from './claim-rows.ts'
 import { cutConversation, initialState } from './conversation-chain.ts'
 import type { Base, ClaimRow, ClaimState, Decided, DeviceSession, SessionRow } from './device-session.ts'
+import { isOver } from './enter-epoch.ts'
 import { addLeft } from './left-tokens.ts'
 import { markDeleted } from './mark-deleted.ts'
 import { isMergeable, mergeSnapshot } from './merge-snapshot.ts'
@@ -52,6 +53,7 @@ export function applyAnswer(
   if (context.epoch !== undefined && isEarlierEpoch(answer.epoch, context.epoch)) return ignored
   // Deleted here, and the server is still to hear of it; or it was, and this answer is older than that.
   if (!session.row && (session.deletes.length > 0 || !context.mayBegin)) return ignored
+  if (session.row && isOver(session.row, answer.epoch)) return ignored
   if (session.row?.deleted || session.row?.was?.includes(answer.incarnation)) return ignored
   const known = session.row ?? createSessionRow(context.sessionId, answer.incarnation)
   // In a new epoch nothing was confirmed yet: another device may have made the id again on a backup from before it.

@@ -7,6 +7,7 @@ import { claimView, laterStatus, mergeClaimViews } from './claim-order.ts'
 import { claimById, deviceAttempt, isLive } from './claim-rows.ts'
 import { initialState } from './conversation-chain.ts'
 import type { Base, ClaimRow, Decided, DeviceSession, SessionRow } from './device-session.ts'
+import { isOver } from './enter-epoch.ts'
 import { addLeft, hasLeft } from './left-tokens.ts'
 import { overlayAsked, withStatus } from './overlay-statuses.ts'
 import { sameContent } from './same-content.ts'
@@ -52,7 +53,7 @@ export function acceptClaimAnswer(
 ): Decided<ClaimAnswered> {
   const known = claimById(session, claimId)
   const { row } = session
-  if (!known || !row || row.deleted || row.incarnation !== answer.incarnation) return stale
+  if (!known || !row || row.deleted || row.incarnation !== answer.incarnation || isOver(row, answer.epoch)) return stale
   const { sub = known.sub } = answer.claim
   const claim = answer.result === 'won' ? { ...known, sub } : known
   if (claim.own) return deliverOwn(row, claim, answer)
@@ -182,7 +183,7 @@ export function giveUpWon(session: DeviceSession, claimId: string, problem: Prob
 export function markTold(session: DeviceSession, claimId: string, answer: ClaimAnswer): Decided<boolean> {
   const claim = claimById(session, claimId)
   const { row } = session
-  if (!row || claim?.state !== 'settled' || isPutOff(answer)) return { result: false }
+  if (!row || claim?.state !== 'settled' || isPutOff(answer) || isOver(row, answer.epoch)) return { result: false }
   // Refused or lost: somebody was given another attempt meanwhile. What happened here is on record there; ours is told.
   return { change: { row: hear(row, answer), putClaims: [{ ...claim, told: true }] }, result: true }
 }
@@ -199,6 +200,7 @@ export function releaseClaim(
   const claim = claimById(session, claimId)
   const { row } = session
   if (!row || (claim?.state !== 'attention' && claim?.state !== 'running')) return { result: false }
+  if (answer && isOver(row, answer.epoch)) return { result: false }
   if (answer ? answer.result !== 'recorded' : !claim.own || hasLeft(row.left, claim.token)) return { result: false }
   const heard = answer ? hear(row, answer) : { ...row, dirty: true }
   const released: ClaimRow = { ...claim, state: 'released' }

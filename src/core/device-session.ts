@@ -47,6 +47,8 @@ export interface SessionRow {
   readonly acked: number
   /** The last server position stored. */
   readonly pulled: number
+  /** The epoch that the row entered after a restore, rule I5: answers of earlier ones are not for it. */
+  readonly epoch?: Epoch | undefined
   /** The server began another epoch: its log is to be compared with the whole document, rule I5. */
   readonly giveBack?: true | undefined
   /** An answer that is held back while a claim runs. */

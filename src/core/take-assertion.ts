@@ -2,6 +2,7 @@ import type { ClaimAnswer } from '../protocol/put-claim.ts'
 import { mergeClaimViews } from './claim-order.ts'
 import { claimById, isLive } from './claim-rows.ts'
 import type { ClaimRow, Decided, DeviceSession } from './device-session.ts'
+import { isOver } from './enter-epoch.ts'
 import { addLeft } from './left-tokens.ts'
 
 /**
@@ -12,7 +13,7 @@ import { addLeft } from './left-tokens.ts'
 export function takeAssertion(session: DeviceSession, claimId: string, answer: ClaimAnswer): Decided<boolean> {
   const claim = claimById(session, claimId)
   const { row } = session
-  if (!row || !claim || row.incarnation !== answer.incarnation) return { result: false }
+  if (!row || !claim || row.incarnation !== answer.incarnation || isOver(row, answer.epoch)) return { result: false }
   if (answer.result === 'refused' && answer.problem?.retryable) return { result: false }
   const heard = {
     ...row,

@@ -131,6 +131,7 @@ const session = objectOf({
   lease: optional(lease),
   acked: count,
   pulled: count,
+  epoch: optional(text),
   giveBack: optional(flag),
   incoming: optional(answer),
   refused: optional((value) => problem(value) && objectOf({ writeId: text })(value)),

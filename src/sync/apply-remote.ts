@@ -1,6 +1,6 @@
 import { type AnswerContext, type AppliedAnswer, applyAnswer } from '../core/apply-answer.ts'
 import type { Decided, DeviceSession } from '../core/device-session.ts'
-import { enterEpoch } from '../core/enter-epoch.ts'
+import { enterEpoch, isOver, isToEnter } from '../core/enter-epoch.ts'
 import { markDeleted } from '../core/mark-deleted.ts'
 import type { Common } from '../protocol/answer-fields.ts'
 import { base64ToBytes } from '../protocol/base64.ts'
@@ -116,13 +116,15 @@ export function createRemoteChanges(context: SyncContext, onEpoch: () => void): 
   ): Promise<boolean> {
     return database.transact(sessionId, 'relaxed', ({ row }) => {
       // Another epoch began since it was asked: the position means nothing there.
-      if (hasEnded(epoch)) return { result: false }
+      if (hasEnded(epoch) || (row && isOver(row, epoch))) return { result: false }
       if (row?.incarnation !== incarnation || row.pulled >= position) return { result: false }
       return { change: { row: { ...row, confirmed: true, pulled: position } }, result: true }
     })
   }
 
   async function hear(answer: Common): Promise<boolean> {
+    // Some rows are in the new epoch already: an answer of the one before comes too late for them.
+    await entering
     const meta = context.meta()
     const refused = refuseServer(answer, meta)
     if (refused) {
@@ -151,7 +153,7 @@ export function createRemoteChanges(context: SyncContext, onEpoch: () => void): 
   /** Once for all answers of the epoch that are on their way, and for all tabs: the last step says that it is done. */
   async function enter(answer: Common): Promise<void> {
     if ((await database.meta()).epoch !== answer.epoch) {
-      for (const { sessionId } of await database.sessions()) await database.transact(sessionId, 'strict', enterEpoch)
+      while (await enterRows(answer.epoch));
     }
     await context.updateMeta((now) => ({
       ...now,
@@ -159,6 +161,15 @@ export function createRemoteChanges(context: SyncContext, onEpoch: () => void): 
       since: now.epoch === answer.epoch ? now.since : 0,
     }))
     onEpoch()
+  }
+
+  /** False: there was none left; a session may have been begun while the others were entered. */
+  async function enterRows(epoch: Epoch): Promise<boolean> {
+    const rows = (await database.sessions()).filter((row) => isToEnter(row, epoch))
+    for (const { sessionId } of rows) {
+      await database.transact(sessionId, 'strict', (session) => enterEpoch(session, epoch))
+    }
+    return rows.length > 0
   }
 
   function leave(): void {

@@ -1,7 +1,7 @@
 import type { DeleteRow, DeviceSession, SessionRow } from '../core/device-session.ts'
 import { createSessionRow } from '../core/save-snapshot.ts'
 import type { FeedItem } from '../protocol/feed.ts'
-import type { Epoch, ETag } from '../protocol/identity.ts'
+import type { Epoch, ETag, Incarnation } from '../protocol/identity.ts'
 import type { SessionAnswer } from '../protocol/session-answer.ts'
 import { hasUnsentUpdates, type IndexedSession } from '../storage/session-index.ts'
 import type { RemoteChanges } from './apply-remote.ts'
@@ -59,7 +59,7 @@ export function startSyncEngine(context: SyncContext, parts: EngineParts): SyncE
   let working: Promise<void> | undefined
   let looking: Promise<void> | undefined
 
-  const known = new Set<string>()
+  const known = new Map<string, Incarnation>()
   const stopIndex = index.subscribe(() => {
     joinKnown()
     wakeUnsent()
@@ -124,12 +124,12 @@ export function startSyncEngine(context: SyncContext, parts: EngineParts): SyncE
     }, POLL_MS)
   }
 
-  /** There is a room for every session that the server knows: one that it has come to know is joined at once. */
+  /** There is a room for every session that the server knows: one that it has come to know is joined at once, rule I2. */
   function joinKnown(): void {
     for (const { sessionId, row } of index.get().values()) {
       if (!row?.confirmed || row.deleted) known.delete(sessionId)
-      else if (!known.has(sessionId)) {
-        known.add(sessionId)
+      else if (known.get(sessionId) !== row.incarnation) {
+        known.set(sessionId, row.incarnation)
         parts.sockets.retryNow(sessionId)
       }
     }

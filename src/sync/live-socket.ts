@@ -6,7 +6,7 @@ import { WebsocketProvider } from 'y-websocket'
 import type { OpenDocument } from '../messages/open-document.ts'
 import { PROTOCOL_VERSION } from '../protocol/answer-fields.ts'
 import { isPermanentClose } from '../protocol/close-codes.ts'
-import type { Epoch } from '../protocol/identity.ts'
+import type { Epoch, Incarnation } from '../protocol/identity.ts'
 import { MAX_FRAME_BYTES } from '../protocol/limits.ts'
 import { BEARER_PREFIX, paths, roomName, SUBPROTOCOL } from '../protocol/paths.ts'
 import { decodeSignal, encodeSignal, SIGNAL_FRAME, type Signal } from '../protocol/signal.ts'
@@ -61,6 +61,8 @@ export function openLiveSocket(sessionId: string, options: LiveSocketsOptions): 
   const backOff = createBackOff(environment.random)
   const marks = new Map<number, (marked: boolean) => void>()
   let lastMark = 0
+  /** The incarnation whose room was asked for last. */
+  let joined: Incarnation | undefined
   let open: { provider: WebsocketProvider; document: OpenDocument; end: () => void } | undefined
   const lookAgain = createBackOff(environment.random, { firstMs: LOOK_FIRST_MS, longestMs: LOOK_LONGEST_MS })
   let looks = 0
@@ -145,7 +147,8 @@ export function openLiveSocket(sessionId: string, options: LiveSocketsOptions): 
     }
     const token = typeof options.token === 'function' ? await options.token() : options.token
     if (closed || !open || open.provider.wsconnected || open.provider.wsconnecting) return
-    open.provider.roomname = roomName(sessionId, open.document.incarnation)
+    joined = position.incarnation
+    open.provider.roomname = roomName(sessionId, joined)
     open.provider.protocols = token === undefined ? [SUBPROTOCOL] : [SUBPROTOCOL, BEARER_PREFIX + token]
     open.provider.connect()
   }
@@ -184,9 +187,17 @@ export function openLiveSocket(sessionId: string, options: LiveSocketsOptions): 
     })
     provider.on('closed', ({ code }) => {
       if (closed) return
-      if (isPermanentClose(code)) options.onRefused(sessionId, code)
+      if (isPermanentClose(code)) refused(code).catch(options.onError)
       else timer = timers.setTimeout(() => connect().catch(options.onError), backOff.nextMs())
     })
+  }
+
+  /** For good, unless the session took the incarnation that lives there while this room was asked for, rule I2. */
+  async function refused(code: number): Promise<void> {
+    const position = await options.position(sessionId)
+    if (closed) return
+    if (position?.confirmed && position.incarnation !== joined) await connect()
+    else options.onRefused(sessionId, code)
   }
 
   async function hello(): Promise<void> {
@@ -257,7 +268,7 @@ export function openLiveSocket(sessionId: string, options: LiveSocketsOptions): 
   async function stored(head: number, etag: string | null): Promise<void> {
     await open?.document.flush()
     // Another epoch may have begun meanwhile, in which the position means nothing.
-    if (!closed && isCurrent()) options.onChanged(sessionId, head, etag)
+    if (!closed && isCurrent()) options.onChanged(sessionId, { head, etag, epoch: live.epoch })
   }
 
   async function mark(): Promise<boolean> {

@@ -25,7 +25,7 @@ export type Welcome = Extract<Signal, { kind: 'welcome' }>
 /** What a socket tells of its session. */
 export interface SocketEvents {
   /** All updates up to `head` are stored; the session stands at `etag`. */
-  readonly onChanged: (sessionId: string, head: number, etag: ETag | null) => void
+  readonly onChanged: (sessionId: string, at: { head: number; etag: ETag | null; epoch: Epoch | undefined }) => void
   /** The server closed the room for good. */
   readonly onRefused: (sessionId: string, closeCode: number) => void
   /** The server of the socket said who it is. `since`: as told. Nothing is exchanged with it unless this answers `admitted`. */

@@ -1,3 +1,4 @@
+import type { SessionRow } from '../core/device-session.ts'
 import type { Environment } from '../core/environment.ts'
 import type { Documents } from './documents.ts'
 import type { AccessToken } from './http-client.ts'
@@ -12,7 +13,7 @@ export interface LiveSocketsOptions extends SocketEvents {
   /** The last server position stored, and whether the server knows the session under its incarnation. */
   readonly position: (
     sessionId: string,
-  ) => Promise<{ readonly pulled: number; readonly confirmed: boolean } | undefined>
+  ) => Promise<Pick<SessionRow, 'incarnation' | 'pulled' | 'confirmed'> | undefined>
   readonly environment: Environment
   readonly onError: (error: unknown) => void
 }

@@ -1,5 +1,7 @@
+import { isOver } from '../core/enter-epoch.ts'
 import type { Environment } from '../core/environment.ts'
 import { createObservableValue, type Observable } from '../core/observable-value.ts'
+import type { Epoch, ETag } from '../protocol/identity.ts'
 import { MAX_LEASE_MS } from '../protocol/put-turn.ts'
 import type { ClaimAuthority } from '../storage/claim-authority.ts'
 import type { Names } from '../storage/names.ts'
@@ -103,8 +105,8 @@ export function openSync(options: SyncOptions): Sync {
       environment,
       onError: options.onError,
       position: async (sessionId) => (await options.database.read(sessionId)).row,
-      onChanged: (sessionId, head, etag) => {
-        stored(sessionId, head, etag).catch(options.onError)
+      onChanged: (sessionId, at) => {
+        stored(sessionId, at).catch(options.onError)
       },
       onRefused: (sessionId) => sending.get()?.engine.wake(sessionId),
       onUnknown: () => sending.get()?.engine.lookAround(),
@@ -159,9 +161,13 @@ export function openSync(options: SyncOptions): Sync {
   }
 
   /** The socket has sent all updates up to `head`, and they are stored. */
-  async function stored(sessionId: string, head: number, etag: string | null): Promise<void> {
+  async function stored(
+    sessionId: string,
+    { head, etag, epoch }: { head: number; etag: ETag | null; epoch: Epoch | undefined },
+  ): Promise<void> {
     await options.database.transact(sessionId, 'relaxed', ({ row }) => {
       if (!row || row.deleted || row.pulled >= head) return { result: undefined }
+      if (epoch !== undefined && isOver(row, epoch)) return { result: undefined }
       return { change: { row: { ...row, confirmed: true, pulled: head } }, result: undefined }
     })
     sending.get()?.engine.moved(sessionId, etag, head)

@@ -1,4 +1,6 @@
 import { expect, test } from 'vitest'
+import { applyAnswer } from '../../../src/core/apply-answer.ts'
+import { acceptClaimAnswer, markTold, releaseClaim } from '../../../src/core/claim-lifecycle.ts'
 import { isForgotten, isUndelivered } from '../../../src/core/claim-rows.ts'
 import { enterEpoch } from '../../../src/core/enter-epoch.ts'
 import { takeAssertion } from '../../../src/core/take-assertion.ts'
@@ -18,6 +20,15 @@ import {
 
 const stored = snapshot({ cursor: 4, confirmations: [confirmation()] })
 
+test('I5 F20 what was refused in the earlier epoch is not refused in the next before it was asked', () => {
+  const problem = { code: 'too-large', message: 'Too large.', retryable: false, at: 1 }
+  const running = claimRow({ state: 'running', undeliverable: problem })
+  const before = session(syncedRow(stored, { refused: { ...problem, writeId: 'messages' } }), running)
+  const after = committed(before, enterEpoch(before, '2-y'))
+  expect(after.row?.refused).toBeUndefined()
+  expect(after.claims[0]).toMatchObject({ state: 'running', undeliverable: undefined })
+})
+
 test('I5 in a new epoch the device has no base, counts nothing as acknowledged, and keeps what left', () => {
   const before = syncedRow(stored, {
     acked: 7,
@@ -25,18 +36,44 @@ test('I5 in a new epoch the device has no base, counts nothing as acknowledged, 
     incoming: answer(stored),
     sent: { writeId: 'w1', snapshot: stored, ifMatch: etagAt(3), inDoubt: [] },
   })
-  const after = committed(session(before), enterEpoch(session(before)))
+  const after = committed(session(before), enterEpoch(session(before), '2-y'))
   expect(after.row).toEqual({
     ...row({ confirmed: true, local: stored, initial: 'idle', left: before.left }),
+    epoch: '2-y',
     dirty: true,
     giveBack: true,
   })
 })
 
+test('I5 a row enters an epoch once, and none that began before its own', () => {
+  const before = session(syncedRow(stored))
+  const after = committed(before, enterEpoch(before, '2-y'))
+  expect(enterEpoch(after, '2-y')).toEqual({ result: false })
+  expect(enterEpoch(after, '1-x')).toEqual({ result: false })
+  expect(enterEpoch(after, '3-z').change?.row).toMatchObject({ epoch: '3-z', giveBack: true })
+})
+
+test('I5 R5 G2 an answer of an epoch that is over gives no permission, and moves nothing of a row that left it', () => {
+  const moved = { ...answer(snapshot({ cursor: 9 })), epoch: '1-x' }
+  const said = (result: ClaimAnswer['result']): ClaimAnswer => ({ ...moved, result, claim: view() })
+  const inNext = (claim: ReturnType<typeof claimRow>) => session(row({ local: stored, epoch: '2-y' }), claim)
+  const asked = { snapshot: snapshot({ cursor: 5 }), expectedCursor: 4 }
+  expect(applyAnswer(inNext(claimRow()), moved, { sessionId: 's1', epoch: '1-x', holdBack: false, now: 0 })).toEqual({
+    result: { kind: 'ignored' },
+  })
+  expect(acceptClaimAnswer(inNext(claimRow({ state: 'sent' })), 'c1', said('won'), asked, 0)).toEqual({
+    result: { kind: 'stale' },
+  })
+  expect(takeAssertion(inNext(claimRow({ state: 'running' })), 'c1', said('recorded'))).toEqual({ result: false })
+  expect(releaseClaim(inNext(claimRow({ state: 'attention' })), 'c1', said('recorded'))).toEqual({ result: false })
+  const settled = claimRow({ state: 'settled', outcome: 'approved', told: false })
+  expect(markTold(inNext(settled), 'c1', said('recorded'))).toEqual({ result: false })
+})
+
 test('I5 K6 what was told and deleted in the earlier epoch is said again', () => {
   const told = claimRow({ state: 'settled', outcome: 'approved', told: true })
   const deleted = { at: 5, unsynced: true }
-  const { change } = enterEpoch(session(syncedRow(stored, { deleted }), told))
+  const { change } = enterEpoch(session(syncedRow(stored, { deleted }), told), '2-y')
   expect(change?.putClaims).toEqual([{ ...told, told: false }])
   expect(change?.putDelete).toMatchObject({ kind: 'delete', incarnation: change?.row?.incarnation })
 })
@@ -79,11 +116,11 @@ test('I5 K9 an own decision that was delivered in the earlier epoch is delivered
   const own = claimRow({ own: true, state: 'running' })
   const before = session(syncedRow(stored, { claims: { 'confirm-1': view() } }), own)
   expect(isUndelivered(before, own)).toBe(false)
-  expect(isUndelivered(committed(before, enterEpoch(before)), own)).toBe(true)
+  expect(isUndelivered(committed(before, enterEpoch(before, '2-y')), own)).toBe(true)
 })
 
 test('a session of which only messages are known has nothing to push', () => {
   const before = session(row({ acked: 3 }))
-  expect(committed(before, enterEpoch(before)).row?.dirty).toBe(false)
-  expect(enterEpoch(session(undefined))).toEqual({ result: false })
+  expect(committed(before, enterEpoch(before, '2-y')).row?.dirty).toBe(false)
+  expect(enterEpoch(session(undefined), '2-y')).toEqual({ result: false })
 })

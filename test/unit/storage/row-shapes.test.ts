@@ -37,6 +37,7 @@ const full: Required<SessionRow> = {
   left: { t1: '1-a' },
   claims: { t1: view },
   lease,
+  epoch: '1-a',
   giveBack: true,
   incoming: {
     server: 'rejoin',
