@@ -81,9 +81,10 @@ export function callConflict(
   return { code: 'snapshot-invalid', message: `The tool call ${toolCallId} has another confirmation already.` }
 }
 
-/** A restore lost who held it, rule I5: nobody gets it before the holder asserts or a person clears. */
+/** A restore lost who held it, rule I5: nobody gets it before the holder asserts or a person clears, and none is shown. */
 function doubt(state: SessionState, fresh: ClaimRecord, context: RuleContext): ClaimOutcome {
-  const doubtful: ClaimRecord = { ...fresh, doubt: true }
+  const status = 'pending'
+  const doubtful: ClaimRecord = { ...fresh, status, confirmation: { ...fresh.confirmation, status }, doubt: true }
   const change = moveToken(state, doubtful, 'server', context)
   return { result: 'refused', claim: claimView(doubtful), change, objection: restored }
 }
