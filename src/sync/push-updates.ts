@@ -1,3 +1,4 @@
+import type { SessionRow } from '../core/device-session.ts'
 import { areMessagesRefused, refuseMessages } from '../core/refused-messages.ts'
 import { isIncarnation } from '../core/save-snapshot.ts'
 import { createLogState } from '../messages/log-state.ts'
@@ -33,7 +34,7 @@ export function createUpdatePush(context: SyncContext, remote: RemoteChanges, so
       if (!row || row.deleted) return 'sent'
       if (areMessagesRefused(row)) return 'refused'
       if (row.giveBack) {
-        const given = await giveBack(sessionId, row.incarnation)
+        const given = await giveBack(sessionId, row)
         if (given === 'again' || given === 'stored') continue
         return given
       }
@@ -59,7 +60,7 @@ export function createUpdatePush(context: SyncContext, remote: RemoteChanges, so
    * Another epoch began: everything of the document that the server's log lacks, whoever wrote it and whether or not it
    * was acknowledged before, rule I5.
    */
-  async function giveBack(sessionId: string, incarnation: string): Promise<Posted> {
+  async function giveBack(sessionId: string, { incarnation, epoch }: SessionRow): Promise<Posted> {
     const lastSeq = await database.lastSeq(sessionId)
     if (lastSeq > 0 && !(await sockets.mark(sessionId))) {
       const known = await readStateVector(sessionId, incarnation)
@@ -68,7 +69,8 @@ export function createUpdatePush(context: SyncContext, remote: RemoteChanges, so
       if (posted !== 'stored') return posted
     }
     await database.transact(sessionId, 'relaxed', ({ row }) => {
-      if (!row?.giveBack || row.incarnation !== incarnation) return { result: undefined }
+      // Of a further epoch: its server has not got it yet.
+      if (!row?.giveBack || row.incarnation !== incarnation || row.epoch !== epoch) return { result: undefined }
       const { giveBack: _giveBack, ...kept } = row
       return { change: { row: { ...kept, acked: Math.max(row.acked, lastSeq) } }, result: undefined }
     })

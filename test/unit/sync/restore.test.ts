@@ -1,5 +1,5 @@
-import { copyFile } from 'node:fs/promises'
-import { isRejoinError } from 'rejoin'
+import { copyFile, rename } from 'node:fs/promises'
+import { isRejoinError, type Message } from 'rejoin'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import {
   createTestServer,
@@ -173,6 +173,31 @@ test('I5 G1 G2 a claim that runs while the server is restored is asserted, and n
   expect(statuses(chatA)).toEqual({ first: 'approved' })
 })
 
+test('I5 I2 an id that was made again on the restored server is joined: both keep all they have, and go on together', async () => {
+  await server.backUp()
+  const a = await laptop.open()
+  const chatA = await deskChat(a, 'laptop', refunds)
+  await say(chatA, 'before')
+  await synced(a)
+  laptop.goOffline()
+  await server.restore()
+  const b = await phone.open()
+  const chatB = await deskChat(b, 'phone', refunds)
+  await say(chatB, 'made again')
+  await synced(b)
+
+  laptop.goOnline()
+  await eventually(() => expect(texts(b)).toContain('before'))
+  await eventually(() => expect(texts(a)).toEqual(texts(b)))
+  await synced(a)
+  // The phone is told at once, and so is the laptop: its socket is in the room of the incarnation that lives.
+  const record = await chatB.confirmation.propose(refund('first'))
+  await eventually(() => expect(statuses(chatA)).toEqual({ first: 'pending' }))
+  await chatA.confirmation.approve(record.token, SESSION)
+  await eventually(() => expect(statuses(chatB)).toEqual({ first: 'approved' }))
+  expect(ran.get('first')).toEqual(['laptop'])
+})
+
 test('I5 a server whose file was put back by hand is noticed: nothing is sent to it until it is restored', async () => {
   const a = await laptop.open()
   const chatA = await deskChat(a, 'laptop', refunds)
@@ -196,4 +221,44 @@ test('I5 a server whose file was put back by hand is noticed: nothing is sent to
   const b = await phone.open()
   await deskChat(b, 'phone', refunds)
   expect(texts(b)).toEqual(texts(a))
+})
+
+test('I5 G4 what one restored server has already is given to the next one, which has not', async () => {
+  const backup = server.file.replace('data', 'backup')
+  await server.backUp()
+  await rename(backup, `${backup}.empty`)
+  let restores = 0
+  let afterLook = async () => {}
+  const fetchWatched: typeof fetch = async (input, init) => {
+    const response = await laptop.environment.fetch(input, init)
+    if (/updates\?/.test(String(input))) await afterLook()
+    return response
+  }
+  const NoSocket = class extends laptop.environment.WebSocket {
+    constructor() {
+      super('ws://127.0.0.1:9')
+    }
+  }
+  const environment = { ...laptop.environment, fetch: fetchWatched, WebSocket: NoSocket }
+  const a = await laptop.open({ environment })
+  // Nothing was ever deleted in it: what is sent of a document that nothing is missing of is empty, and leaves no gap.
+  const message: Message = { id: 'm1', role: 'user', content: 'before', status: 'complete', createdAt: new Date(0) }
+  await a.memory(SESSION).save([message])
+  await synced(a)
+  await a.close()
+  await server.backUp()
+  await server.restore()
+
+  afterLook = async () => {
+    afterLook = async () => {}
+    await rename(`${backup}.empty`, backup)
+    await server.restore()
+    restores++
+  }
+  // By HTTP alone: it looks what the server lacks, which is nothing, and then that server is gone.
+  const again = await laptop.open({ environment })
+  await eventually(() => expect(restores).toBe(1))
+  await synced(again)
+  const b = await phone.open()
+  expect(await b.memory(SESSION).load()).toMatchObject([{ id: 'm1', content: 'before' }])
 })
