@@ -186,7 +186,7 @@ export function createSessionStorage(options: SessionStorageOptions): Required<L
   async function ask(request: SaveRequest, row: ClaimRow, signal?: AbortSignal): Promise<boolean> {
     const { snapshot, expectedCursor } = request
     const answer = await authority.claim(row, signal)
-    if (answer === 'unreachable') throw await unanswered(row)
+    if (answer === 'unreachable') return unanswered(row)
     const asked = { snapshot, expectedCursor }
     const outcome = await database.transact(row.sessionId, 'strict', (session) =>
       acceptClaimAnswer(session, row.claimId, answer, asked, environment.now()),
@@ -207,11 +207,13 @@ export function createSessionStorage(options: SessionStorageOptions): Required<L
     }
   }
 
-  /** No answer to the claim: it is queued, unless the server said that it cannot take it at all. */
-  async function unanswered(asked: ClaimRow): Promise<RejoinError> {
-    const row = claimById(await database.read(asked.sessionId), asked.claimId)
-    if (row?.state !== 'refused') return queued()
-    return new RejoinError('refused', row.problem?.message ?? 'The server refused the decision.', {
+  /** No answer to the claim: it is queued, unless the server cannot take it at all, or the session is gone. */
+  async function unanswered(asked: ClaimRow): Promise<false> {
+    const session = await database.read(asked.sessionId)
+    if (!session.row || session.row.deleted) return false
+    const row = claimById(session, asked.claimId)
+    if (row?.state !== 'refused') throw queued()
+    throw new RejoinError('refused', row.problem?.message ?? 'The server refused the decision.', {
       hint: row.problem?.hint ?? 'The confirmation is still there and may be decided again.',
     })
   }

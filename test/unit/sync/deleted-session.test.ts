@@ -1,5 +1,6 @@
 import { createChatSession, isRejoinError, type Rejoin } from 'rejoin'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { Snapshot } from '../../../src/contract/session-snapshot.ts'
 import { createTestServer, deskChat, eventually, SESSION, say, synced, type TestServer, texts } from './desk.ts'
 import { createTestDevice, type TestDevice } from './device.ts'
 
@@ -76,4 +77,35 @@ test('G8 I3 an id whose session was deleted elsewhere with nothing unsynced is f
   await eventually(() => expect(b.sessions.get()).toEqual([]))
   chatB.close()
   await beginsAnew(a, b)
+})
+
+test('I3 K4 a click in a session that was deleted elsewhere meanwhile is a conflict, and waits for nobody', async () => {
+  const a = await laptop.open()
+  const chatA = await deskChat(a, 'laptop', refunds)
+  const { token } = await chatA.confirmation.propose({ name: 'refund', input: { id: '1' } })
+  await synced(a)
+  const { fetch } = phone.environment
+  const b = await phone.open({
+    environment: {
+      ...phone.environment,
+      async fetch(input, init) {
+        // The last moment: the click is on its way.
+        if (String(input).includes('/claims/')) await removeOnLaptop()
+        return fetch(input, init)
+      },
+    },
+  })
+  await deskChat(b, 'phone', refunds)
+  const known = (await b.storage.load(SESSION)) as Snapshot
+  const confirmations = known.confirmations.map((each) => ({ ...each, status: 'approving' as const }))
+  expect(confirmations).toMatchObject([{ token }])
+  expect(await b.storage.save({ ...known, cursor: known.cursor + 1, confirmations }, known.cursor)).toBe(false)
+  expect(await b.storage.load(SESSION)).toBeUndefined()
+  await eventually(() => expect(b.claims.get()).toEqual([]))
+
+  async function removeOnLaptop(): Promise<void> {
+    chatA.close()
+    await a.storage.delete?.(SESSION)
+    await eventually(() => expect(a.status.get()).toMatchObject({ state: 'synced' }))
+  }
 })
