@@ -79,13 +79,12 @@ export function createSnapshotPush(context: SyncContext, remote: RemoteChanges):
     const messages = await documents.messages(sessionId)
     const missing = messages && decisions.find(({ messageId }) => !messages.ids.has(messageId))?.messageId
     if (missing === undefined) return 'here'
-    // A message that cannot be read is no reason to forget what was decided on it.
-    if (!messages?.whole) return 'awaited'
     // What the server has a decision on was here with it, and was removed since: no tab brings it back.
     const wasHere = base?.conversation?.decisions.some(({ messageId }) => messageId === missing) ?? false
     if (!wasHere && (await context.decidingTabs.isAlive(sessionId, missing))) return 'awaited'
     // The last tab may have brought it after we looked.
     const last = await documents.messages(sessionId)
+    // A message that cannot be read is no reason to forget what was decided on it.
     if (!last?.whole) return 'awaited'
     const hasMessage = (id: string) => last.ids.has(id)
     const cut = await database.transact(sessionId, 'strict', (each) => cutOrphans(each, local.cursor, hasMessage))

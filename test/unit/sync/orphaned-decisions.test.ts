@@ -125,6 +125,24 @@ test('R8 F33 while a message of the session cannot be read nothing is cut', asyn
   expect(again.attention.get()).toEqual([])
 })
 
+test('R8 F33 nor is anything cut from what another device decided', async () => {
+  const first = await laptop.open()
+  await saveOrphan(first)
+  await first.memory(SESSION).save([...(await first.memory(SESSION).load()), message('u2', '/stop')])
+  await synced(first)
+  const b = await phone.open()
+  expect(await decided(b)).toEqual(['u1', 'u2'])
+  await laptop.close()
+  await spoilLastUpdate()
+  await b.memory(SESSION).save([...(await b.memory(SESSION).load()), message('u3', '/start')])
+  expect(await b.storage.save(shows(3, 'u1', 'u2', 'u3'), 2)).toBe(true)
+  await synced(b)
+
+  const again = await laptop.open()
+  await eventually(async () => expect(await load(again)).toMatchObject(shows(3, 'u1', 'u2', 'u3')))
+  expect(again.attention.get()).toEqual([])
+})
+
 /** The last row of messages on the laptop's disk cannot be read. */
 async function spoilLastUpdate(): Promise<void> {
   const factory = laptop.environment.indexedDB
