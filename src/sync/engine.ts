@@ -1,4 +1,5 @@
 import type { DeleteRow, DeviceSession, SessionRow } from '../core/device-session.ts'
+import { areMessagesRefused } from '../core/refused-messages.ts'
 import { createSessionRow } from '../core/save-snapshot.ts'
 import type { FeedItem } from '../protocol/feed.ts'
 import type { Epoch, ETag, Incarnation } from '../protocol/identity.ts'
@@ -127,7 +128,7 @@ export function startSyncEngine(context: SyncContext, parts: EngineParts): SyncE
   /** There is a room for every session that the server knows: one that it has come to know is joined at once, rule I2. */
   function joinKnown(): void {
     for (const { sessionId, row } of index.get().values()) {
-      if (!row?.confirmed || row.deleted) known.delete(sessionId)
+      if (!row?.confirmed || row.deleted || areMessagesRefused(row)) known.delete(sessionId)
       else if (known.get(sessionId) !== row.incarnation) {
         known.set(sessionId, row.incarnation)
         parts.sockets.retryNow(sessionId)

@@ -3,6 +3,7 @@ import * as encoding from 'lib0/encoding'
 import { Awareness } from 'y-protocols/awareness'
 import { writeSyncStep1 } from 'y-protocols/sync'
 import { WebsocketProvider } from 'y-websocket'
+import { areMessagesRefused } from '../core/refused-messages.ts'
 import type { OpenDocument } from '../messages/open-document.ts'
 import { PROTOCOL_VERSION } from '../protocol/answer-fields.ts'
 import { isPermanentClose } from '../protocol/close-codes.ts'
@@ -145,6 +146,8 @@ export function openLiveSocket(sessionId: string, options: LiveSocketsOptions): 
       if (looks++ < MAX_LOOKS) timer = timers.setTimeout(options.onUnknown, lookAgain.nextMs())
       return
     }
+    // Its document would be sent as soon as the server asks.
+    if (areMessagesRefused(position)) return
     const token = typeof options.token === 'function' ? await options.token() : options.token
     if (closed || !open || open.provider.wsconnected || open.provider.wsconnecting) return
     joined = position.incarnation

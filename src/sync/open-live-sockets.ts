@@ -10,10 +10,10 @@ export interface LiveSocketsOptions extends SocketEvents {
   readonly device: string
   readonly token: AccessToken
   readonly documents: Documents
-  /** The last server position stored, and whether the server knows the session under its incarnation. */
+  /** How far this device and the server are with the session. */
   readonly position: (
     sessionId: string,
-  ) => Promise<Pick<SessionRow, 'incarnation' | 'pulled' | 'confirmed'> | undefined>
+  ) => Promise<Pick<SessionRow, 'incarnation' | 'pulled' | 'confirmed' | 'refused'> | undefined>
   readonly environment: Environment
   readonly onError: (error: unknown) => void
 }
