@@ -31,6 +31,12 @@ export interface LiveClaims {
    */
   readonly run: (sessionId: string, handler: ClaimHandler) => () => void
   /**
+   * Says that the session is open in this page in a layer that looks again after a conflict, and settles what it claimed
+   * then. While a claim of a layer runs that does not say so, the storage holds back what others did to the session.
+   * Returns the way to say that it is closed.
+   */
+  readonly attend?: (sessionId: string) => () => void
+  /**
    * Declares that nothing ran for a claim that this page's `save` had answered `true`: the chat had no such call
    * waiting. The claim is given back and the confirmation becomes pending again, in a further attempt.
    */

@@ -76,8 +76,9 @@ export function createChatSession<C extends ChatConfig>(
     if (!deepEqual(known ?? [], before ?? [])) tell(onConfirmationChange, records.get())
     listeners.call()
   })
-  const stopHearing = storage?.claims?.subscribe(listeners.call)
-  if (stopHearing) ledger.lifetime.addEventListener('abort', stopHearing, { once: true })
+  for (const stop of [storage?.claims?.subscribe(listeners.call), storage?.claims?.attend?.(sessionId)]) {
+    if (stop) ledger.lifetime.addEventListener('abort', stop, { once: true })
+  }
 
   let described: ConversationSnapshot | undefined
   function getConversationSnapshot(): ConversationSnapshot | undefined {

@@ -7,10 +7,8 @@ import type { LiveSessionIndex, SessionIndex } from './session-index.ts'
 export interface ClaimBook extends LiveClaims {
   /** Who runs the session's won claims in this page: the session's own handler, else the account-wide one. */
   readonly handlerOf: (sessionId: string) => ClaimHandler | undefined
-  /**
-   * True while a session object of ours has chats of the session in this page, rule K5: only our session layer registers
-   * a handler for one session.
-   */
+  readonly attend: (sessionId: string) => () => void
+  /** True while a session layer that says so, as ours does, has the session open in this page, rule K5. */
   readonly isOurs: (sessionId: string) => boolean
   /** Registers a handler for all sessions that have none of their own. Returns the way to stop. */
   readonly runAny: (handler: ClaimHandler) => () => void
@@ -24,6 +22,7 @@ export function createClaimBook(
 ): ClaimBook {
   const queue = createObservableValue<readonly QueuedClaim[]>([])
   const handlers = createObservableValue<readonly { sessionId?: string; handler: ClaimHandler }[]>([])
+  const attended = new Set<{ readonly sessionId: string }>()
   // It ends with the index.
   index.subscribe(() => queue.set(keepReference(queue.get(), queuedClaims(index.get()))))
 
@@ -34,7 +33,12 @@ export function createClaimBook(
     run: (sessionId, handler) => register({ sessionId, handler }),
     runAny: (handler) => register({ handler }),
     onHandlers: handlers.subscribe,
-    isOurs: (sessionId) => handlers.get().some((each) => each.sessionId === sessionId),
+    attend(sessionId) {
+      const entry = { sessionId }
+      attended.add(entry)
+      return () => attended.delete(entry)
+    },
+    isOurs: (sessionId) => [...attended].some((each) => each.sessionId === sessionId),
     handlerOf(sessionId) {
       const all = handlers.get()
       const own = all.find((each) => each.sessionId === sessionId)

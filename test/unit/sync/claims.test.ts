@@ -1,5 +1,6 @@
-import { isRejoinError, type Rejoin } from 'rejoin'
+import { createChatSession, isRejoinError, type Rejoin } from 'rejoin'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { ChatConfig } from '../../../src/contract/chat.ts'
 import type { Snapshot } from '../../../src/contract/session-snapshot.ts'
 import { confirmation, snapshot } from '../contract/snapshots.ts'
 import {
@@ -77,12 +78,46 @@ test('K5 G2 while a claim runs under our session layer nothing waits, and its ou
   await eventually(() => expect(texts(a)).toEqual(texts(b)))
 })
 
-test('K5 while a claim runs under another session layer its session stays as that layer knows it, until it settled', async () => {
+test('K5 nothing waits either while a call runs that a chat decides by the store of its session', async () => {
+  const a = await openLaptop()
+  const memory = a.memory(SESSION)
+  const call = { id: 'call-1', name: 'refund', args: { id: '1' } }
+  const message = { id: 'm1', role: 'assistant', content: '', createdAt: new Date(0), status: 'complete' } as const
+  const asking = [{ ...message, toolCalls: [{ ...call, status: 'requires_confirmation' as const }] }]
+  await memory.save(asking)
+  const adapter = { createSource: () => ({ async *stream() {}, abort() {} }) }
+  const session = createChatSession(
+    { id: 'desk', chat: { adapter, memory } },
+    { sessionId: SESSION, storage: a.storage },
+  )
+  const store = (session.chat as ChatConfig).decisionStore
+  await store?.putPending({ toolCallId: 'call-1', messages: asking, status: 'pending' })
+  await synced(a)
+  expect(await store?.claim('call-1', 'approve')).toMatchObject({ status: 'claimed' })
+
+  const b = await phone.open()
+  const there = await load(b)
+  const more = confirmation({ token: 'confirm-2', toolCallId: 'app-2' })
+  const grown = { ...there, cursor: there.cursor + 1, confirmations: [...there.confirmations, more] }
+  expect(await b.storage.save(grown, there.cursor)).toBe(true)
+  await eventually(async () => expect((await load(a)).confirmations).toHaveLength(2))
+  expect(a.claims.get()).toMatchObject([{ state: 'running' }])
+  const ran = [{ ...message, toolCalls: [{ ...call, status: 'complete' as const, result: 'refunded' }] }]
+  await store?.settle({ toolCallId: 'call-1', messages: ran, status: 'complete', decision: 'approve' })
+  await synced(a)
+  b.retryNow()
+  await eventually(async () => expect((await load(b)).confirmations).toMatchObject([{ status: 'approved' }, more]))
+  session.close()
+})
+
+test('K5 while a claim runs under another session layer, with ours closed, its session stays as that layer knows it, until it settled', async () => {
   const a = await openLaptop()
   const b = await phone.open()
   const first = snapshot({ sessionId: SESSION, cursor: 0, confirmations: [confirmation()] })
   expect(await a.storage.save(first, undefined)).toBe(true)
   await synced(a)
+  const chat = { adapter: { createSource: () => ({ async *stream() {}, abort() {} }) } }
+  createChatSession({ id: 'desk', chat }, { sessionId: SESSION, storage: a.storage }).close()
   const approving = { ...first, cursor: 1, confirmations: [confirmation({ status: 'approving' })] }
   expect(await a.storage.save(approving, 0)).toBe(true)
 
