@@ -75,15 +75,20 @@ export async function connectChat<D extends ChatConfig, C extends ChatController
   await stored.whenLoaded()
   /** Message objects that are stored as they are. */
   const known = new WeakSet<Message>()
-  /** Messages that others wrote, or this chat before it was opened. */
+  /** Messages that others wrote, or this chat before it was opened. One that was made here stays so. */
   const fedIds = new Set<string>()
-  const adopted = new Set<string>()
+  const madeHere = new Set<string>()
   const handedOut = (messages: readonly Message[]) => {
     for (const message of messages) {
       known.add(message)
-      fedIds.add(message.id)
+      if (!madeHere.has(message.id)) fedIds.add(message.id)
     }
   }
+  const adopted = new Set<string>()
+  const adopting = new Set<Promise<unknown>>()
+  /** Calls that this chat was told to decide. */
+  const deciding = new Set<string>()
+  let closed = false
 
   const followed = followMemory(rejoin.memory(sessionId), (messages) => {
     for (const message of messages) known.add(message)
@@ -93,20 +98,20 @@ export async function connectChat<D extends ChatConfig, C extends ChatController
   const { memory } = followed
   const chat = { ...definition.chat, memory }
   const session = await resumeChatSession({ ...definition, chat }, { sessionId, storage: rejoin.storage })
-  const controller = await createOver(session.chat).catch((error: unknown) => {
+  const { controller, confirmation } = await connect().catch((error: unknown) => {
     session.close()
     throw error
   })
-  const confirmation = session.createConfirmation({
-    chat: decidingEveryTurn(controller),
-    ...(ttlMs !== undefined && { ttlMs }),
-  })
-  let closed = false
 
-  async function createOver(config: D & Pick<ControllerParts, 'memory'>): Promise<C> {
+  async function connect() {
     const initialMessages = await memory.load()
     handedOut(initialMessages)
-    return createController({ ...config, initialMessages })
+    const controller = createController({ ...session.chat, initialMessages })
+    const confirmation = session.createConfirmation({
+      chat: decidingEveryTurn(controller, deciding),
+      ...(ttlMs !== undefined && { ttlMs }),
+    })
+    return { controller, confirmation }
   }
 
   function feed(): void {
@@ -129,13 +134,23 @@ export async function connectChat<D extends ChatConfig, C extends ChatController
   /** Only of messages that were made here: whoever else made a call puts it before a person where it was made. */
   function adoptCalls(): void {
     for (const { id, status, toolCalls = [] } of controller.getState().messages) {
-      if (status === 'streaming' || fedIds.has(id)) continue
+      if (fedIds.has(id)) continue
+      madeHere.add(id)
+      if (status === 'streaming') continue
       for (const call of toolCalls) {
-        if (call.status !== 'requires_confirmation' || adopted.has(call.id)) continue
-        adopted.add(call.id)
-        confirmation.adopt(call).catch((error: unknown) => onError?.(error))
+        const key = `${id} ${call.id}`
+        if (call.status !== 'requires_confirmation' || adopted.has(key)) continue
+        adopted.add(key)
+        const adoption = confirmation.adopt(call).catch((error: unknown) => onError?.(error))
+        adopting.add(adoption)
+        void adoption.finally(() => adopting.delete(adoption))
       }
     }
+  }
+
+  function runsHere({ id, toolCalls = [] }: Message): boolean {
+    const running = toolCalls.filter((call) => call.status === 'running')
+    return running.some((call) => deciding.has(call.id)) || (running.length > 0 && !fedIds.has(id))
   }
 
   async function tokenOf(toolCallId: string): Promise<string> {
@@ -158,25 +173,28 @@ export async function connectChat<D extends ChatConfig, C extends ChatController
       closed = true
       const { status, messages } = controller.getState()
       // Without a stream of its own, `stop` would only end what others write into the list. Its end is saved still.
-      if (status === 'streaming' && !runsAction(messages)) controller.stop()
+      if (status === 'streaming' && !messages.some(runsHere)) controller.stop()
       for (const end of ends) end()
-      session.close()
+      // A call of the model without its confirmation could never be decided.
+      void Promise.all(adopting).then(session.close)
     },
   }
 }
 
 /** From core 1.15 `approve` and `deny` are for calls of the present turn, and `decide` is for those of every turn. */
-function decidingEveryTurn(controller: ChatController): ChatToConfirm {
-  const { getState, proposeToolCall, approve, deny, decide } = controller
-  if (!decide) return { getState, proposeToolCall, approve, deny }
-  return {
-    getState,
-    proposeToolCall,
-    approve: async (toolCallId) => void (await decide(toolCallId, 'approve')),
-    deny: async (toolCallId, reason) => void (await decide(toolCallId, 'deny', reason)),
+function decidingEveryTurn(controller: ChatController, deciding: Set<string>): ChatToConfirm {
+  async function during(toolCallId: string, act: () => unknown): Promise<void> {
+    deciding.add(toolCallId)
+    try {
+      await act()
+    } finally {
+      deciding.delete(toolCallId)
+    }
   }
-}
-
-function runsAction(messages: readonly Message[]): boolean {
-  return messages.some(({ toolCalls = [] }) => toolCalls.some((call) => call.status === 'running'))
+  return {
+    getState: () => controller.getState(),
+    proposeToolCall: (proposal) => controller.proposeToolCall(proposal),
+    approve: (id) => during(id, () => controller.decide?.(id, 'approve') ?? controller.approve(id)),
+    deny: (id, why) => during(id, () => controller.decide?.(id, 'deny', why) ?? controller.deny(id, why)),
+  }
 }

@@ -1,5 +1,6 @@
 import type { ClaimHandler, LiveClaims } from '../contract/live-session-storage.ts'
-import { type ChatToConfirm, type Permissions, runDecision, waits } from './run-decision.ts'
+import type { Permissions } from './permissions.ts'
+import { type ChatToConfirm, runDecision, waits } from './run-decision.ts'
 
 export interface ClaimRunnerOptions {
   readonly sessionId: string

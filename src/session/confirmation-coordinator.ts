@@ -2,11 +2,18 @@ import { CONFIRMATION_INPUT_BOUNDS, isBoundedJsonObject, type JsonObject } from 
 import type { ToolCall } from '../contract/chat-message.ts'
 import { isSafeId } from '../contract/safe-id.ts'
 import type { Confirmation } from '../contract/session-snapshot.ts'
-import { type ActionConfirmation, outcomeOf, toActionConfirmation, type Want } from './action-confirmation.ts'
+import {
+  type ActionConfirmation,
+  isSettled,
+  outcomeOf,
+  toActionConfirmation,
+  type Want,
+} from './action-confirmation.ts'
 import { ConfigError } from './config-error.ts'
 import type { ConfirmationRecords } from './confirmation-records.ts'
 import { newId } from './new-id.ts'
-import { type ChatToConfirm, nothingToRun, type Permissions, runDecision, waits } from './run-decision.ts'
+import { createPermissions, type Permissions } from './permissions.ts'
+import { type ChatToConfirm, nothingToRun, runDecision, waits } from './run-decision.ts'
 
 export interface ActionToPropose {
   /** The tool's name. */
@@ -72,7 +79,7 @@ export function createCoordinator(ports: CoordinatorPorts): ActionConfirmationCo
     sessionId,
     chat,
     records,
-    permissions,
+    permissions = createPermissions(),
     storeMessages,
     ttlMs = DEFAULT_TTL_MS,
     now = Date.now,
@@ -82,9 +89,6 @@ export function createCoordinator(ports: CoordinatorPorts): ActionConfirmationCo
   if (!Number.isSafeInteger(ttlMs) || ttlMs <= 0) {
     throw new ConfigError(`ttlMs is ${ttlMs}, not a positive integer.`, { hint: 'Give the time in milliseconds.' })
   }
-
-  /** By the id of the call. */
-  const adoptions = new Map<string, Promise<ActionConfirmation>>()
 
   function find(token: string): ActionConfirmation | undefined {
     return records.get().find((record) => record.token === token)
@@ -168,13 +172,20 @@ export function createCoordinator(ports: CoordinatorPorts): ActionConfirmationCo
   }
 
   async function adopt(call: ToolCall): Promise<ActionConfirmation> {
-    return adoptions.get(call.id) ?? track(adoptions, call.id, () => adoptOnce(call))
+    return records.adoptions.get(call.id) ?? track(records.adoptions, call.id, () => adoptOnce(call))
   }
 
   async function adoptOnce(call: ToolCall): Promise<ActionConfirmation> {
     const known = getByToolCall(call.id)
     if (known) {
       await records.proposals.get(known.token)
+      if (isSettled(known.status)) {
+        // Another turn's: whoever decided that one did not mean this one.
+        denyRemains(call.id)
+        throw new ConfigError(`The model used the id "${call.id}" for two calls, and the earlier one is decided.`, {
+          hint: 'Ask again. The adapter has to give every call an id of its own.',
+        })
+      }
       return getByToolCall(call.id) ?? known
     }
     const token = tokenFor(freeId())
@@ -215,8 +226,8 @@ export function createCoordinator(ports: CoordinatorPorts): ActionConfirmationCo
    * once, and then goes on with the model's answer to it.
    */
   function denyRemains(toolCallId: string): void {
-    Promise.resolve()
-      .then(() => chat.deny(toolCallId, 'the confirmation could not be stored'))
+    permissions
+      .hold(toolCallId, 'deny', async () => chat.deny(toolCallId, 'the confirmation could not be stored'))
       .catch(() => undefined)
   }
 

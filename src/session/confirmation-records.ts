@@ -15,6 +15,8 @@ export interface ConfirmationRecords {
   readonly giveBack: (record: ActionConfirmation, why: 'failed' | 'nothing-to-run') => Promise<void>
   /** Proposals under way, by token: a decision on a record that is not stored yet waits for it. */
   readonly proposals: Map<string, Promise<ActionConfirmation>>
+  /** Calls that are being put before a person, by the id of the call. */
+  readonly adoptions: Map<string, Promise<ActionConfirmation>>
   /** Decisions under way, by token: a second one joins the first instead of competing with it. */
   readonly operations: Map<string, Promise<ActionConfirmation>>
 }

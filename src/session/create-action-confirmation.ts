@@ -71,6 +71,7 @@ function createOwnRecords(options: ActionConfirmationOptions): ConfirmationRecor
       await onChange?.(Object.freeze([...records.values()]))
     },
     proposals: new Map(),
+    adoptions: new Map(),
     operations: new Map(),
   }
 }

@@ -19,7 +19,8 @@ import { dispatchTurn } from './dispatch-turn.ts'
 import { incompatibility } from './incompatibility.ts'
 import { createListeners } from './listeners.ts'
 import { newId as randomId } from './new-id.ts'
-import type { ChatToConfirm, Permissions } from './run-decision.ts'
+import { createPermissions } from './permissions.ts'
+import type { ChatToConfirm } from './run-decision.ts'
 import { createSessionConfirmations } from './session-confirmations.ts'
 import { SessionConflictError } from './session-conflict-error.ts'
 import { createSessionLedger, RETRIES } from './session-ledger.ts'
@@ -65,7 +66,7 @@ export function createChatSession<C extends ChatConfig>(
   const listeners = createListeners()
   const ledger = createSessionLedger({ identity, machine, snapshot, storage, now, signal })
   const records = createSessionConfirmations({ sessionId, ledger, storage, onChange: listeners.call })
-  const permissions: Permissions = new Set()
+  const permissions = createPermissions()
   const addRunner =
     storage?.claims && createClaimRunner({ sessionId, claims: storage.claims, lifetime: ledger.lifetime, permissions })
 

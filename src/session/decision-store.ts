@@ -4,13 +4,12 @@ import type { ToolDecisionRecord, ToolDecisionStore } from '../contract/tool-dec
 import { RejoinError } from '../errors.ts'
 import { type ActionConfirmation, isSettled, outcomeOf, type Want } from './action-confirmation.ts'
 import type { ConfirmationRecords } from './confirmation-records.ts'
-import type { Permissions } from './run-decision.ts'
+import type { Permissions } from './permissions.ts'
 import { SessionConflictError } from './session-conflict-error.ts'
 
 export interface DecisionStoreOptions {
   readonly records: ConfirmationRecords
   readonly memory: ChatMemory | undefined
-  /** The calls that a coordinator of this session, which has claimed them, runs at the moment. */
   readonly permissions: Permissions
   /** Puts a call before a person that no confirmation is known for. */
   readonly adopt: (call: ToolCall) => Promise<unknown>
@@ -49,10 +48,11 @@ export function createDecisionStore(options: DecisionStoreOptions): ToolDecision
     },
 
     get: async (toolCallId) => {
+      // Whoever was permitted to decide it finds it still to be decided.
+      if (permissions.isOpen(toolCallId)) return toRecord(toolCallId, { status: 'pending' })
       const record = find(toolCallId)
       if (!record) return undefined
-      // Whoever was permitted to run it finds it still to be decided.
-      if (record.status === 'pending' || permissions.has(toolCallId)) return toRecord(toolCallId, { status: 'pending' })
+      if (record.status === 'pending') return toRecord(toolCallId, { status: 'pending' })
       const decision = record.status === 'approving' || record.status === 'approved' ? 'approve' : 'deny'
       if (!isSettled(record.status)) return toRecord(toolCallId, { status: 'claimed', decision })
       const over = await toRecord(toolCallId, { status: decision === 'deny' ? 'denied' : 'complete', decision })
@@ -63,10 +63,12 @@ export function createDecisionStore(options: DecisionStoreOptions): ToolDecision
 
     claim: async (toolCallId, decision, reason) => {
       const given = { status: 'claimed', decision, ...(reason !== undefined && { reason }) } as const
-      if (permissions.has(toolCallId)) return toRecord(toolCallId, given)
+      if (permissions.take(toolCallId, decision)) return toRecord(toolCallId, given)
       const record = find(toolCallId)
       if (record?.status !== 'pending') return undefined
       const want = wantOf(record, decision)
+      // Before the claim: what cannot be read then leaves nothing claimed.
+      const permission = await toRecord(toolCallId, given)
       try {
         const ours = await records.claim(record, want)
         if (want === 'expiring') {
@@ -78,11 +80,11 @@ export function createDecisionStore(options: DecisionStoreOptions): ToolDecision
         if (error instanceof SessionConflictError) return undefined
         throw error
       }
-      return toRecord(toolCallId, given)
+      return permission
     },
 
     settle: async ({ toolCallId, messages, decision }) => {
-      if (permissions.has(toolCallId)) return
+      if (permissions.isTaken(toolCallId)) return
       const ours = claimed.get(toolCallId)
       const want = decision === 'approve' ? 'approving' : 'rejecting'
       if (ours?.status !== want) {

@@ -2,6 +2,7 @@ import type { ConfirmableChat } from '../contract/chat.ts'
 import type { Message, ToolCallStatus } from '../contract/chat-message.ts'
 import { RejoinError } from '../errors.ts'
 import type { Want } from './action-confirmation.ts'
+import type { Permissions } from './permissions.ts'
 
 /**
  * What a coordinator needs of a chat. With `getState`, as AgentsKit's controller has it, an approval that ran nothing
@@ -10,9 +11,6 @@ import type { Want } from './action-confirmation.ts'
 export interface ChatToConfirm extends ConfirmableChat {
   readonly getState?: () => { readonly messages: readonly Message[] }
 }
-
-/** The ids of the calls that are being run on a claim of this session: a store of decisions lets these through. */
-export type Permissions = Set<string>
 
 export interface DecisionToRun {
   readonly toolCallId: string
@@ -28,17 +26,15 @@ export interface DecisionToRun {
 export async function runDecision(
   chat: ChatToConfirm,
   decision: DecisionToRun,
-  permissions: Permissions = new Set(),
+  permissions: Permissions,
 ): Promise<'ran' | 'nothing-to-run'> {
   const { toolCallId, want, reason } = decision
   const strict = want !== 'expiring'
   if (strict && waits(chat, toolCallId) === false) return 'nothing-to-run'
-  permissions.add(toolCallId)
-  try {
-    if (want === 'approving') await chat.approve(toolCallId)
-    else await chat.deny(toolCallId, want === 'expiring' ? 'confirmation expired' : reason)
-  } finally {
-    permissions.delete(toolCallId)
+  if (want === 'approving') await permissions.hold(toolCallId, 'approve', async () => chat.approve(toolCallId))
+  else {
+    const why = want === 'expiring' ? 'confirmation expired' : reason
+    await permissions.hold(toolCallId, 'deny', async () => chat.deny(toolCallId, why))
   }
   return strict && waits(chat, toolCallId) === true ? 'nothing-to-run' : 'ran'
 }

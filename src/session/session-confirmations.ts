@@ -125,6 +125,7 @@ export function createSessionConfirmations(options: SessionConfirmationsOptions)
       else await claims?.interrupt?.(sessionId, token, 'the run failed')
     },
     proposals: new Map(),
+    adoptions: new Map(),
     operations: new Map(),
   }
 }
