@@ -37,6 +37,17 @@ test('a call is adopted once, however often it is asked for, and a proposed one 
   expect(storage.read(ID)?.confirmations).toHaveLength(2)
 })
 
+test('G3 a call with the id of one that is decided is denied, and the earlier record does not stand for it', async () => {
+  const { session } = create()
+  const chat = showingChat()
+  chat.set(CALL.id, 'requires_confirmation')
+  const coordinator = session.createConfirmation({ chat })
+  await coordinator.approve((await coordinator.adopt(CALL)).token, ID)
+  chat.set(CALL.id, 'requires_confirmation')
+  expect(await rejected(coordinator.adopt({ ...CALL, args: { euros: 500 } }))).toMatchObject({ name: 'ConfigError' })
+  expect(chat.calls).toEqual(['approve call-1', 'deny call-1 the confirmation could not be stored'])
+})
+
 test.each([
   ['an input that no envelope can hold', { ...CALL, args: { when: new Date(0) } }, 'ConfigError'],
   ['an id that no envelope can hold', { ...CALL, id: 'call 1' }, 'RejoinError'],

@@ -33,7 +33,13 @@ function conversation() {
   const memory = createInMemoryMemory()
   const ran: unknown[] = []
   let now = 1_000
-  const tools = [{ name: 'refund', requiresConfirmation: true, execute: (args: unknown) => `${ran.push(args)} done` }]
+  let during = Promise.resolve()
+  const execute = async (args: unknown) => {
+    ran.push(args)
+    await during
+    return 'done'
+  }
+  const tools = [{ name: 'refund', requiresConfirmation: true, execute }]
   const definition = { id: 'support', chat: { adapter, memory, tools } }
 
   async function open() {
@@ -47,6 +53,14 @@ function conversation() {
     open,
     storage,
     ran,
+    /** Refunds take until the returned function is called. */
+    hold: () => {
+      let end = () => {}
+      during = new Promise((resolve) => {
+        end = resolve
+      })
+      return end
+    },
     statuses: () => storage.saves.map(({ snapshot }) => snapshot.confirmations[0]?.status),
     later: (ms: number) => {
       now += ms
@@ -106,6 +120,27 @@ test('C3 F6 an approval in the chat after expiresAt expires instead of running',
   expect(await rejected(Promise.resolve(chat.approve('call-1')))).toMatchObject({ code: 'AK_ACTION_ALREADY_DECIDED' })
   expect(storage.read(ID)?.confirmations).toMatchObject([{ status: 'expired' }])
   expect(ran).toEqual([])
+})
+
+test('G1 while a coordinator has a chat run an action, nobody else runs it: neither another chat nor the same once more', async () => {
+  const { open, ran, statuses, hold } = conversation()
+  const { session, chat } = await open()
+  await chat.send('refund')
+  const endRefund = hold()
+  const { chat: other } = await open()
+  const coordinator = session.createConfirmation({ chat })
+  const approved = coordinator.approve(coordinator.getByToolCall('call-1')?.token ?? '', ID)
+  const store = storeOf(session)
+  await expect.poll(() => ran).toHaveLength(1)
+  expect(await store?.get('call-1')).toMatchObject({ status: 'claimed', decision: 'approve' })
+  expect(await store?.claim('call-1', 'approve')).toBeUndefined()
+  expect(await store?.claim('call-1', 'deny')).toBeUndefined()
+  const late = await Promise.allSettled([chat.decide?.('call-1', 'deny'), other.decide?.('call-1', 'deny')])
+  expect(late.map(({ status }) => status)).toEqual(['rejected', 'rejected'])
+  endRefund()
+  expect((await approved).status).toBe('approved')
+  expect(ran).toHaveLength(1)
+  expect(statuses().at(-1)).toBe('approved')
 })
 
 test('C10 G2 a claim whose tab died is not taken again', async () => {
