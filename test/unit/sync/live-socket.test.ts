@@ -1,11 +1,16 @@
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
+import { SignJWT } from 'jose'
 import { startServer } from 'rejoin-server'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { WebSocketServer } from 'ws'
+import * as Y from 'yjs'
+import { CLOSE_CODES } from '../../../src/protocol/close-codes.ts'
 import { MAX_FRAME_BYTES } from '../../../src/protocol/limits.ts'
-import { SUBPROTOCOL } from '../../../src/protocol/paths.ts'
+import { BEARER_PREFIX, SUBPROTOCOL } from '../../../src/protocol/paths.ts'
 import { SIGNAL_FRAME } from '../../../src/protocol/signal.ts'
+import { openLiveSocket } from '../../../src/sync/live-socket.ts'
+import type { LiveSocketsOptions } from '../../../src/sync/open-live-sockets.ts'
 import { encodeStep1 } from '../../../sync-server/src/room-frames.ts'
 import { createTestServer, deskChat, eventually, type Refunds, say, synced, type TestServer, texts } from './desk.ts'
 import { createTestDevice, type TestDevice } from './device.ts'
@@ -66,6 +71,69 @@ test('G10 a socket of another account is told nothing, and sync stops with the r
   const feed = await fetch(`${other.url}/v1/sessions?since=0`, { headers: { 'rejoin-device': 'test' } })
   expect(await feed.json()).toMatchObject({ head: 0 })
   await other.close()
+})
+
+test('G10 a socket of another account on the very same server is told nothing either', async () => {
+  const secret = 'a secret that only this test and its server know'
+  const shared = await createTestServer({ jwtSecret: secret })
+  const token = (account: string) =>
+    new SignJWT({ account, sub: 'somebody', exp: Math.floor(Date.now() / 1000) + 600 })
+      .setProtectedHeader({ alg: 'HS256' })
+      .sign(new TextEncoder().encode(secret))
+  const [ours, theirs] = await Promise.all([token('test'), token('somebody-else')])
+  const device = createTestDevice('tablet', shared.url)
+  const { environment, traffic } = watched(device)
+  // Somebody else signed in between a request and the socket.
+  const WebSocket = class extends environment.WebSocket {
+    constructor(url: string | URL) {
+      super(url, [SUBPROTOCOL, BEARER_PREFIX + theirs])
+    }
+  }
+  const a = await device.open({ token: ours, environment: { ...environment, WebSocket } })
+  const chat = await deskChat(a, 'tablet', refunds)
+  await say(chat, 'a secret')
+  await eventually(() =>
+    expect(a.status.get()).toMatchObject({ state: 'error', reason: expect.stringContaining('somebody-else') }),
+  )
+  expect(traffic.edits).toBe(0)
+  const headers = { 'rejoin-device': 'test', authorization: `Bearer ${theirs}` }
+  expect(await (await fetch(`${shared.url}/v1/sessions?since=0`, { headers })).json()).toMatchObject({ head: 0 })
+  await device.close()
+  await shared.end()
+})
+
+test('I2 a room that is refused after the session took another incarnation is left for the room of that one', async () => {
+  const rooms: string[] = []
+  const sockets = new WebSocketServer({ port: 0, host: '127.0.0.1', handleProtocols: () => SUBPROTOCOL })
+  await once(sockets, 'listening')
+  const { port } = sockets.address() as AddressInfo
+  let incarnation = 'i1'
+  sockets.on('connection', (socket, { url }) => {
+    rooms.push(String(url))
+    if (rooms.length > 1) return
+    incarnation = 'i2'
+    socket.close(CLOSE_CODES.otherIncarnation)
+  })
+  const { environment } = createTestDevice('tablet', undefined)
+  const refusals: number[] = []
+  const socket = openLiveSocket('s1', {
+    serverUrl: `http://127.0.0.1:${port}`,
+    device: 'tablet',
+    environment,
+    documents: {
+      open: async () => ({ doc: new Y.Doc(), ended: new AbortController().signal, addServerOrigin: () => () => {} }),
+    },
+    position: async () => ({ incarnation, pulled: 0, confirmed: true }),
+    epoch: () => undefined,
+    onRefused: (_sessionId: string, code: number) => refusals.push(code),
+    onError: (error: unknown) => expect.unreachable(String(error)),
+  } as unknown as LiveSocketsOptions)
+  await eventually(() => expect(rooms.map((room) => room.split('/').at(-1))).toEqual(['s1@i1', 's1@i2']))
+  for (const each of sockets.clients) each.close(CLOSE_CODES.otherIncarnation)
+  await eventually(() => expect(refusals).toEqual([CLOSE_CODES.otherIncarnation]))
+  expect(rooms).toHaveLength(2)
+  socket.close()
+  sockets.close()
 })
 
 test('G10 a socket that was not welcomed is told who we are and nothing else, whatever it asks for', async () => {
