@@ -11,7 +11,7 @@ export interface LocalMessages {
 /**
  * The list that a chat should show when others changed the stored messages; `undefined` when it shows it already.
  *
- * A message that the chat holds unsaved stays as the chat has it, and where it stands: its save is still to come. One
+ * A message that the chat holds unsaved stays as the chat has it: its save is still to come. One
  * that was stored and is gone was removed elsewhere. A message that streams here is never touched, because the next
  * token is appended to what the chat holds.
  */
@@ -24,11 +24,15 @@ export function mergeRemoteMessages(local: LocalMessages, remote: readonly Messa
   })
   const present = new Set(merged.map((message) => message.id))
   let previous: string | undefined
+  let inTurn = false
   for (const ours of local.messages) {
     if (!present.has(ours.id) && (local.unsaved(ours) || local.streamsHere(ours))) {
-      // After the message that it followed here; at the end when that one is gone.
+      // A turn that begins here goes behind the others', as its save puts it: anywhere else it would have to move.
+      inTurn ||= ours.role === 'user'
+      // What is part of an earlier turn stays after the message that it followed; at the end when that one is gone.
       const index = previous === undefined ? -1 : merged.findIndex((message) => message.id === previous)
-      merged.splice(previous === undefined ? 0 : index < 0 ? merged.length : index + 1, 0, ours)
+      const inPlace = previous === undefined ? 0 : index < 0 ? merged.length : index + 1
+      merged.splice(inTurn ? merged.length : inPlace, 0, ours)
       present.add(ours.id)
     }
     previous = ours.id

@@ -5,7 +5,7 @@ import { applyChanges } from './apply-changes.ts'
 import { encodeMessage, requireMessages } from './encode-message.ts'
 import type { Homes, Lineage, Origin, Origins } from './lineage.ts'
 import type { LiveDocument } from './live-document.ts'
-import type { Slot } from './message-mirror.ts'
+import type { MessageMirror, Slot } from './message-mirror.ts'
 
 export interface SaveListOptions {
   readonly document: LiveDocument
@@ -50,7 +50,10 @@ export function saveList(list: readonly Message[], options: SaveListOptions): bo
 
   // What this lineage sees for the first time may be in the document all the same: then it is only learned.
   const slots = new Map([...known].map(([key, { slot }]) => [key, slot] as const))
+  const inOrder = changes.placements.some(({ message }) => !message) && standInOrder(keys, known, mirror)
   const placements = changes.placements.filter(({ key, message }) => {
+    // Somebody else's order, which the list has taken over: moving it once more would tear it from who writes in it.
+    if (!message && inOrder) return false
     const there = message && slotOfKnown(messageOf.get(key) as Message, message, options)
     if (!there) return true
     slots.set(key, there)
@@ -130,4 +133,18 @@ function lastPresent(base: readonly Message[], before: number, options: SaveList
     if (slot && !slot.removed) return slot
   }
   return undefined
+}
+
+/** True if the document has all messages that the writer knew in the order of its list. */
+function standInOrder(keys: readonly string[], known: ReadonlyMap<string, Known>, mirror: MessageMirror): boolean {
+  const position = new Map(mirror.slots().map((slot, at) => [slot, at]))
+  let last = -1
+  for (const key of keys) {
+    const slot = known.get(key)?.slot
+    const at = slot && position.get(slot)
+    if (at === undefined) continue
+    if (at < last) return false
+    last = at
+  }
+  return true
 }

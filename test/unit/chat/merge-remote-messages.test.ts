@@ -27,9 +27,15 @@ test('G5 messages of others are taken over where they stand', () => {
   expect(mergeRemoteMessages(local([a, c]), [edited, c])).toEqual([edited, c])
 })
 
-test('G7 a message that is not stored yet stays, after the one that it followed', () => {
-  expect(mergeRemoteMessages(local([a, b], [b]), [a, c])).toEqual([a, b, c])
-  expect(mergeRemoteMessages(local([b], [b]), [c])).toEqual([b, c])
+test('G5 a turn that is not stored yet goes behind the others, where its save will put it', () => {
+  const answer = message('answer', '', { role: 'assistant' })
+  expect(mergeRemoteMessages(local([a, b, answer], [b, answer]), [a, c])).toEqual([a, c, b, answer])
+  expect(mergeRemoteMessages(local([b], [b]), [c])).toEqual([c, b])
+})
+
+test('G7 what is not stored yet of an earlier turn stays, after the message that it followed', () => {
+  const result = message('result', 'done', { role: 'tool' })
+  expect(mergeRemoteMessages(local([a, result], [result]), [a, c])).toEqual([a, result, c])
 })
 
 test('G7 two messages that are not stored yet keep their order, also when what they followed is gone', () => {
@@ -42,8 +48,8 @@ test('a message that was stored and is gone was removed elsewhere', () => {
 })
 
 test('P17 a message that streams here is never replaced, whatever is stored of it', () => {
-  const ours = message('s', 'one two', { status: 'streaming' })
-  const theirs = message('s', 'one', { status: 'streaming' })
+  const ours = message('s', 'one two', { role: 'assistant', status: 'streaming' })
+  const theirs = message('s', 'one', { role: 'assistant', status: 'streaming' })
   expect(mergeRemoteMessages(local([a, ours], [], [ours]), [a, theirs])).toBeUndefined()
   expect(mergeRemoteMessages(local([a, ours], [], [ours]), [a, b])?.at(1)).toBe(ours)
 })
