@@ -208,9 +208,8 @@ export function createRelay({ server, changes, log, onMisuse }: RelayOptions): R
     const stored = log
       .append(caller, sessionId, { incarnation, updates: [bytes], from: member })
       .then((outcome) => acknowledge(member, outcome, answer))
-    const held = member.hold(stored)
-    member.stored = held.catch(() => {})
-    attempt(member, held)
+    member.stored = stored.catch(() => {})
+    attempt(member, stored)
   }
 
   function acknowledge(member: Member, { reply, stateVector }: AppendOutcome, answer: boolean): void {
@@ -245,9 +244,12 @@ export function createRelay({ server, changes, log, onMisuse }: RelayOptions): R
     member.close(code, reason)
   }
 
-  /** Nothing that one socket asked for may end the process: it is sent away, and may try again. */
+  /**
+   * Nothing that one socket asked for may end the process: it is sent away, and may try again. Whatever it asks for counts
+   * against what it may have under way.
+   */
   function attempt(member: Member, work: Promise<void>): void {
-    work.catch(() => member.close(CLOSE_CODES.unavailable, 'try again'))
+    member.hold(work).catch(() => member.close(CLOSE_CODES.unavailable, 'try again'))
   }
 
   return {

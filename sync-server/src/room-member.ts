@@ -35,7 +35,7 @@ export interface Member {
   readonly close: (code: number, reason: string) => void
   /** Ends the connection without asking. */
   readonly cutOff: () => void
-  /** Stops reading from it while too much of what it sent is not stored. */
+  /** Stops reading from it while too much of what it asked for is not done. */
   readonly hold: (work: Promise<void>) => Promise<void>
   /** A round of the heartbeat: whoever did not answer the last one is cut off. */
   readonly beat: () => void
@@ -44,14 +44,14 @@ export interface Member {
 }
 
 const MAX_BUFFERED_BYTES = 8 * 1024 * 1024
-const MAX_UNSTORED_FRAMES = 256
+const MAX_FRAMES_UNDER_WAY = 256
 /** How long after its access token ended a socket may stay, for the token to be renewed by a new socket. */
 const EXPIRY_GRACE_MS = 30_000
 const MAX_TIMER_MS = 2 ** 31 - 1
 
 export function createMember(socket: WebSocket, peer: Peer, now: () => number): Member {
   let alive = true
-  let unstored = 0
+  let underWay = 0
   let expiry: NodeJS.Timeout | undefined
   socket.on('pong', () => {
     alive = true
@@ -75,11 +75,11 @@ export function createMember(socket: WebSocket, peer: Peer, now: () => number): 
   }
 
   async function hold(work: Promise<void>): Promise<void> {
-    if (++unstored >= MAX_UNSTORED_FRAMES) socket.pause()
+    if (++underWay >= MAX_FRAMES_UNDER_WAY) socket.pause()
     try {
       await work
     } finally {
-      if (--unstored < MAX_UNSTORED_FRAMES && socket.isPaused) socket.resume()
+      if (--underWay < MAX_FRAMES_UNDER_WAY && socket.isPaused) socket.resume()
     }
   }
 

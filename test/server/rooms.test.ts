@@ -1,3 +1,4 @@
+import { EventEmitter } from 'node:events'
 import * as encoding from 'lib0/encoding'
 import { createServer, type RejoinServer } from 'rejoin-server'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -7,7 +8,11 @@ import { WebsocketProvider } from 'y-websocket'
 import * as Y from 'yjs'
 import { bytesToBase64 } from '../../src/protocol/base64.ts'
 import { MAX_FRAME_BYTES } from '../../src/protocol/limits.ts'
+import { encodeSignal } from '../../src/protocol/signal.ts'
+import { createRelay } from '../../sync-server/src/relay.ts'
 import { encodeStep1, encodeStep2, encodeUpdate } from '../../sync-server/src/room-frames.ts'
+import { createSessionChanges } from '../../sync-server/src/session-changes.ts'
+import type { Store } from '../../sync-server/src/store.ts'
 import { type Ask, askBySocket } from './ask.ts'
 import { craftUpdate, text } from './crafted-update.ts'
 import { isStep1, isUpdate, joinRoom, type RoomClient } from './room-client.ts'
@@ -265,6 +270,25 @@ test('F62 marks that wait for a repair are bounded: of a room, whose next socket
   }
   last?.client.signal({ kind: 'mark', n: 0 })
   expect(await last?.client.closed).toBe(4503)
+})
+
+test('F62 marks that wait for a store that does not answer are bounded: their socket is not read from any more', async () => {
+  const never = new Promise<never>(() => {})
+  const store = { epoch: '1-a', decide: () => never, updates: () => never } as unknown as Store
+  const changes = createSessionChanges()
+  const relay = createRelay({
+    server: { name: 'rejoin', store, now: Date.now },
+    changes,
+    log: { append: () => never },
+  })
+  const socket = Object.assign(new EventEmitter(), { OPEN: 1, readyState: 1, bufferedAmount: 0, close() {} })
+  const paused = new Promise<void>((resolve) => Object.assign(socket, { pause: resolve }))
+  relay.join(socket as unknown as WebSocket, { account: 'acme', sub: 'ann', sessionId: 's1' })
+  socket.emit('message', Buffer.from(encodeUpdate(one)), true)
+  for (let n = 0; n < 256; n++) socket.emit('message', Buffer.from(encodeSignal({ kind: 'mark', n })), true)
+  await paused
+  socket.emit('close')
+  relay.close()
 })
 
 test('F62 a poisoned update closes its socket with 4422, is stored nowhere, and the others go on', async () => {
