@@ -128,7 +128,7 @@ export function createRemoteChanges(context: SyncContext, onEpoch: () => void): 
     const meta = context.meta()
     const refused = refuseServer(answer, meta)
     if (refused) {
-      connection.set({ state: 'error', reason: refused })
+      connection.set(refused)
       return false
     }
     if (meta.epoch !== undefined && isEarlierEpoch(answer.epoch, meta.epoch)) return false

@@ -1,4 +1,5 @@
 import { createObservableValue, type Observable } from '../core/observable-value.ts'
+import type { RejoinErrorCode } from '../errors.ts'
 import type { Common } from '../protocol/answer-fields.ts'
 import type { Epoch } from '../protocol/identity.ts'
 import type { Reply } from './http-client.ts'
@@ -12,7 +13,14 @@ export type ConnectionState =
   /** The access token was refused; each try asks for it anew. */
   | { readonly state: 'needs-auth'; readonly reason: string }
   /** The server is not the one that this account syncs with; nothing is sent to it. */
-  | { readonly state: 'error'; readonly reason: string }
+  | ServerRefused
+
+export interface ServerRefused {
+  readonly state: 'error'
+  /** `refused`: another account or another server answers. `server-behind`: its data went back without a restore. */
+  readonly code: Extract<RejoinErrorCode, 'refused' | 'server-behind'>
+  readonly reason: string
+}
 
 export interface Connection extends Observable<ConnectionState> {
   readonly set: (next: ConnectionState) => void
@@ -49,19 +57,25 @@ export function createConnection(initial: ConnectionState, isCurrent: (epoch: Ep
 }
 
 /** In the same epoch: nothing is sent to it, and nothing taken, until it is restored as it should be, rule I5. */
-export const SERVER_BEHIND =
-  'server-behind: its data went back without a restore; run `rejoin-server restore` with the backup.'
+export const SERVER_BEHIND: ServerRefused = {
+  state: 'error',
+  code: 'server-behind',
+  reason: "The server's data went back without a restore: run `rejoin-server restore` with the backup.",
+}
 
 /** Why this server is not the one to sync with, or nothing. */
 export function refuseServer(
   answer: Common,
   expected: { readonly account: string; readonly serverId?: string | undefined },
-): string | undefined {
+): ServerRefused | undefined {
+  const refused = (reason: string): ServerRefused => ({ state: 'error', code: 'refused', reason })
   if (answer.account !== expected.account) {
-    return `The server answers for account ${answer.account}, not ${expected.account}: check the access token.`
+    return refused(`The server answers for account ${answer.account}, not ${expected.account}: check the access token.`)
   }
   if (expected.serverId !== undefined && answer.server !== expected.serverId) {
-    return `This device syncs with server ${expected.serverId}, but ${answer.server} answered: check the URL, or use another realm.`
+    return refused(
+      `This device syncs with server ${expected.serverId}, but ${answer.server} answered: check the URL, or use another realm.`,
+    )
   }
   return undefined
 }

@@ -202,7 +202,7 @@ export function startSyncEngine(context: SyncContext, parts: EngineParts): SyncE
       // Another epoch began with this very answer: its feed is to be read from the start.
       if (epoch !== undefined && reply.body.epoch !== epoch) continue
       if (head < since) {
-        connection.set({ state: 'error', reason: SERVER_BEHIND })
+        connection.set(SERVER_BEHIND)
         return retryLater()
       }
       connection.set({ state: 'online' })
@@ -290,7 +290,7 @@ export function startSyncEngine(context: SyncContext, parts: EngineParts): SyncE
       return true
     }
     if (reply.body.epoch === epoch && isBehind(row, reply.body)) {
-      connection.set({ state: 'error', reason: SERVER_BEHIND })
+      connection.set(SERVER_BEHIND)
       return false
     }
     const applied = await parts.remote.receive(sessionId, reply.body)

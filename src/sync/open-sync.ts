@@ -152,7 +152,7 @@ export function openSync(options: SyncOptions): Sync {
     const behind = welcome.epoch === known.epoch && welcome.head < since
     const refused = refuseServer(welcome, known) ?? (behind ? SERVER_BEHIND : undefined)
     if (refused) {
-      connection.set({ state: 'error', reason: refused })
+      connection.set(refused)
       return { kind: 'refused' }
     }
     if (connection.get().state === 'offline') sending.get()?.engine.retryNow()

@@ -2,7 +2,7 @@ import type { MetaRow } from '../core/device-session.ts'
 import type { Timers } from '../core/environment.ts'
 import { createObservableValue, type Observable } from '../core/observable-value.ts'
 import { hasUnsentUpdates, type LiveSessionIndex, type SessionIndex } from '../storage/session-index.ts'
-import type { ConnectionState } from './connection.ts'
+import type { ConnectionState, ServerRefused } from './connection.ts'
 import { hasUnsentClaims } from './dispatch-claims.ts'
 
 /** So long nothing may be unsent, and nothing unfetched, before `synced` is said. */
@@ -25,6 +25,8 @@ export interface RejoinStatus {
   readonly lastSyncedAt?: number
   /** Server clock minus device clock. */
   readonly clockOffsetMs: number
+  /** With `error`: why nothing is exchanged with this server. */
+  readonly code?: ServerRefused['code']
   /** For people. */
   readonly reason?: string
 }
@@ -112,6 +114,7 @@ export function createStatus(options: StatusOptions): Observable<RejoinStatus> {
       refused,
       ...(since !== undefined && { lastSyncedAt: since }),
       clockOffsetMs: options.meta().clockOffsetMs,
+      ...(shown === 'error' && 'code' in state && { code: state.code }),
       ...(reason !== undefined && { reason }),
     }
   }

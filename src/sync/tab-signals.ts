@@ -36,7 +36,7 @@ export function createTabSignals(channel: Channel, tab: string, lifecycle: Lifec
 
   channel.listen((message) => {
     if (typeof message !== 'object' || message === null) return
-    const { kind, tab: from, sessionIds, state, reason, behind } = message as Record<string, unknown>
+    const { kind, tab: from, sessionIds, state, code, reason, behind } = message as Record<string, unknown>
     if (typeof from !== 'string') return
     if (kind === 'open' && Array.isArray(sessionIds)) {
       byTab.set(from, new Set(sessionIds.filter((id) => typeof id === 'string')))
@@ -50,7 +50,8 @@ export function createTabSignals(channel: Channel, tab: string, lifecycle: Lifec
     } else if (kind === 'retry') {
       retryListener()
     } else if (kind === 'connection' && typeof state === 'string' && STATES.includes(state)) {
-      connectionListener({ state, ...(typeof reason === 'string' && { reason }) } as ConnectionState, behind !== false)
+      const heard = { state, ...(typeof code === 'string' && { code }), ...(typeof reason === 'string' && { reason }) }
+      connectionListener(heard as ConnectionState, behind !== false)
     }
   })
   channel.post({ kind: 'who', tab })

@@ -65,7 +65,11 @@ test('G10 a socket of another account is told nothing, and sync stops with the r
   const chat = await deskChat(a, 'laptop', refunds)
   await say(chat, 'a secret')
   await eventually(() =>
-    expect(a.status.get()).toMatchObject({ state: 'error', reason: expect.stringContaining('somebody-else') }),
+    expect(a.status.get()).toMatchObject({
+      state: 'error',
+      code: 'refused',
+      reason: expect.stringContaining('somebody-else'),
+    }),
   )
   expect(traffic.edits).toBe(0)
   const feed = await fetch(`${other.url}/v1/sessions?since=0`, { headers: { 'rejoin-device': 'test' } })
@@ -93,7 +97,11 @@ test('G10 a socket of another account on the very same server is told nothing ei
   const chat = await deskChat(a, 'tablet', refunds)
   await say(chat, 'a secret')
   await eventually(() =>
-    expect(a.status.get()).toMatchObject({ state: 'error', reason: expect.stringContaining('somebody-else') }),
+    expect(a.status.get()).toMatchObject({
+      state: 'error',
+      code: 'refused',
+      reason: expect.stringContaining('somebody-else'),
+    }),
   )
   expect(traffic.edits).toBe(0)
   const headers = { 'rejoin-device': 'test', authorization: `Bearer ${theirs}` }

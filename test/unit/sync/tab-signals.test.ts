@@ -46,10 +46,12 @@ test('G9 what the sending tab tells of the connection comes with whether everyth
   expect(asked).toEqual(['a'])
   a.signals.tellConnection({ state: 'online' }, true)
   a.signals.tellConnection({ state: 'offline', reason: 'no network' }, false)
+  a.signals.tellConnection({ state: 'error', code: 'refused', reason: 'another account' }, true)
   await turn()
   expect(heard).toEqual([
     [{ state: 'online' }, true],
     [{ state: 'offline', reason: 'no network' }, false],
+    [{ state: 'error', code: 'refused', reason: 'another account' }, true],
   ])
   a.signals.close()
   b.signals.close()
