@@ -53,6 +53,7 @@ export function applyAnswer(
   if (context.epoch !== undefined && isEarlierEpoch(answer.epoch, context.epoch)) return ignored
   // Deleted here, and the server is still to hear of it; or it was, and this answer is older than that.
   if (!session.row && (session.deletes.length > 0 || !context.mayBegin)) return ignored
+  if (session.deletes.some(({ incarnation }) => incarnation === answer.incarnation)) return ignored
   if (session.row && isOver(session.row, answer.epoch)) return ignored
   if (session.row?.deleted || session.row?.was?.includes(answer.incarnation)) return ignored
   const known = session.row ?? createSessionRow(context.sessionId, answer.incarnation)

@@ -11,7 +11,11 @@ export function markDeleted(
   unsentUpdates: boolean,
 ): Decided<'gone' | 'kept'> {
   if (!row) return { result: 'gone' }
-  const unsynced = row.dirty || unsentUpdates || claims.some((claim) => claim.state === 'settled' && !claim.told)
+  // A run whose outcome nobody knows yet, and a question about one, outlive the session (K6, K8).
+  const ranHere = claims.some(
+    ({ state, told }) => state === 'running' || state === 'attention' || (state === 'settled' && !told),
+  )
+  const unsynced = row.dirty || unsentUpdates || ranHere
   if (unsynced) return { change: { row: { ...row, deleted: { at: now, unsynced } } }, result: 'kept' }
   const removeClaims = claims.map((claim) => claim.claimId)
   return { change: { row: null, removeClaims, removeUpdates: incarnationsOf(row) }, result: 'gone' }
