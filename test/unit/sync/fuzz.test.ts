@@ -1,6 +1,6 @@
 import type { ConnectedChat, Rejoin } from 'rejoin'
-import { expect, test } from 'vitest'
-import { createTestServer, deskChat, eventually, type Refunds, SESSION, statuses, texts } from './desk.ts'
+import { expect, test, vi } from 'vitest'
+import { createTestServer, deskChat, type Refunds, SESSION, statuses, texts } from './desk.ts'
 import { createTestDevice, type TestDevice } from './device.ts'
 
 /*
@@ -38,7 +38,7 @@ const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
 for (const { seed, restores, rules } of SCHEDULES) {
   test(`${rules} two devices under a random schedule of faults, restores: ${restores}, seed ${seed}`, {
-    timeout: 40_000,
+    timeout: 60_000,
   }, async () => {
     const { next, pick } = createRandom(seed)
     const server = await createTestServer()
@@ -140,7 +140,8 @@ for (const { seed, restores, rules } of SCHEDULES) {
     faults = false
     for (const device of devices) device.goOnline()
     try {
-      await eventually(() => expectLevel(tabs))
+      // A hint that was lost is healed by the next look at the feed, which may be 20 s away.
+      await vi.waitFor(() => expectLevel(tabs), { timeout: 30_000, interval: 20 })
     } catch (error) {
       throw new Error(`seed ${seed}\n${log.join('\n')}\nran ${JSON.stringify([...refunds.ran])}`, { cause: error })
     }
