@@ -65,15 +65,19 @@ export function openSync(options: SyncOptions): Sync {
 
   const behind = createObservableValue(true)
 
+  let isTold = false
   connection.subscribe(() => {
     tellOthers()
-    // What this tab saw alone may be over: the sending tab knows.
-    if (!sending.get() && connection.get().state === 'offline') signals.askRetry()
+    // What this tab saw alone may be over: the sending tab knows. What that one told is no news to it, and asking for
+    // another try at each would leave no back-off.
+    if (!sending.get() && !isTold && connection.get().state === 'offline') signals.askRetry()
   })
   signals.onConnection((state, isBehind) => {
     if (sending.get()) return
     if (isBehind) behind.set(true)
+    isTold = true
     connection.set(state)
+    isTold = false
     behind.set(isBehind)
   })
   signals.onAsked(tellOthers)
