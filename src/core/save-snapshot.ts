@@ -105,6 +105,18 @@ export function saveSnapshot(session: DeviceSession, request: SaveRequest): Deci
   return { change, result: { kind: 'stored', incarnation: next.incarnation } }
 }
 
+/**
+ * Refuses a save that upstream's queue sent for a click that it no longer shows: a conflict, and the cursor is raised, rule
+ * R10. What it settles is recorded all the same: an effect that happened is never forgotten, rule K6.
+ */
+export function refuseLeftover(session: DeviceSession, request: SaveRequest): Decided<SaveOutcome> {
+  const { row } = session
+  const { knownIncarnation, snapshot } = request
+  if (row?.deleted || (knownIncarnation !== undefined && !isIncarnation(row, knownIncarnation))) return conflict
+  const late = recordLate(session, confirmationMoves(row?.local, snapshot))
+  return late.change?.row ? late : { ...late, change: { ...raised(row).change, ...late.change } }
+}
+
 /** A row as the first save or the first message of a session makes it, rule I1. */
 export function createSessionRow(sessionId: string, incarnation: Incarnation): SessionRow {
   return { sessionId, incarnation, confirmed: false, dirty: false, left: {}, claims: {}, acked: 0, pulled: 0 }

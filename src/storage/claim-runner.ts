@@ -83,10 +83,16 @@ export function runWonClaims(options: ClaimRunnerOptions): void {
   async function start(claim: ClaimRow): Promise<void> {
     if (!book.handlerOf(claim.sessionId) || running.has(claim.claimId)) return
     if (!(await running.take(claim.claimId, { ifAvailable: true }))) return
-    const started = await database.transact(claim.sessionId, 'strict', (session) =>
-      startWonClaim(session, claim.claimId, now()),
-    )
-    if (!started) return running.drop(claim.claimId)
+    let started: ClaimRow | undefined
+    try {
+      started = await database.transact(claim.sessionId, 'strict', (session) =>
+        startWonClaim(session, claim.claimId, now()),
+      )
+    } finally {
+      // Whoever looks next, here or in another tab, has to be able to take it.
+      if (!started) running.drop(claim.claimId)
+    }
+    if (!started) return
     // Not awaited: an effect may take its time, and other claims need not wait for it.
     run(started).catch(onError)
   }

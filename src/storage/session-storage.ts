@@ -6,7 +6,13 @@ import { acceptClaimAnswer, raiseAttention } from '../core/claim-lifecycle.ts'
 import { claimById, liveClaim } from '../core/claim-rows.ts'
 import type { ClaimRow, Decided } from '../core/device-session.ts'
 import type { Environment } from '../core/environment.ts'
-import { incarnationsOf, type SaveOutcome, type SaveRequest, saveSnapshot } from '../core/save-snapshot.ts'
+import {
+  incarnationsOf,
+  refuseLeftover,
+  type SaveOutcome,
+  type SaveRequest,
+  saveSnapshot,
+} from '../core/save-snapshot.ts'
 import type { ToolCalls } from '../core/tool-calls.ts'
 import { RejoinError } from '../errors.ts'
 import type { Incarnation } from '../protocol/identity.ts'
@@ -70,21 +76,23 @@ export function createSessionStorage(options: SessionStorageOptions): Required<L
     async delete(sessionId, signal) {
       requireOpen(signal)
       requireSessionId(sessionId)
-      await database.transactUpdates(sessionId, 'strict', ({ row, claims: rows }) => {
-        if (!row) return { result: undefined }
+      const ended = await database.transactUpdates(sessionId, 'strict', ({ row, claims: rows }) => {
+        if (!row) return { result: [] }
         const { incarnation } = row
         const removal = { kind: 'delete' as const, sessionId, incarnation, deviceAt: environment.now() }
+        const removeClaims = rows.map((claim) => claim.claimId)
         return {
           change: {
             row: null,
             removeUpdates: incarnationsOf(row),
-            removeClaims: rows.map((claim) => claim.claimId),
+            removeClaims,
             ...((row.confirmed || authority.via() !== 'device') && { putDelete: removal }),
           },
-          result: undefined,
+          result: removeClaims,
         }
       })
       incarnations.delete(sessionId)
+      for (const claimId of ended) running.drop(claimId)
     },
 
     watch(sessionId, listener) {
@@ -117,14 +125,13 @@ export function createSessionStorage(options: SessionStorageOptions): Required<L
 
   async function save(snapshot: Snapshot, expectedCursor: number | undefined, signal?: AbortSignal): Promise<boolean> {
     const { sessionId } = snapshot
-    if (leftovers.has(sessionId) && leftovers.get(sessionId) === expectedCursor) return refuseLeftover(sessionId)
     const request: SaveRequest = {
       snapshot,
       expectedCursor,
       knownIncarnation: incarnations.get(sessionId),
       newIncarnation: environment.newId(),
     }
-    return decide(request, signal)
+    return isLeftover(request) ? settle(request, refuseLeftover) : decide(request, signal)
   }
 
   async function decide(request: SaveRequest, signal?: AbortSignal): Promise<boolean> {
@@ -219,7 +226,7 @@ export function createSessionStorage(options: SessionStorageOptions): Required<L
   }
 
   /** The outcome is seen in the tool call before it is recorded, rules K6 and G3. */
-  async function settle(request: SaveRequest): Promise<boolean> {
+  async function settle(request: SaveRequest, decideSave: typeof saveSnapshot = saveSnapshot): Promise<boolean> {
     const { sessionId } = request.snapshot
     const before = await database.read(sessionId)
     const settled = request.snapshot.confirmations.find(
@@ -230,7 +237,7 @@ export function createSessionStorage(options: SessionStorageOptions): Required<L
       if (row) await raise(row, nothingToRun(settled.toolCallId))
       throw nothingToRun(settled.toolCallId)
     }
-    const outcome = await database.transact(sessionId, 'strict', (session) => saveSnapshot(session, request))
+    const outcome = await database.transact(sessionId, 'strict', (session) => decideSave(session, request))
     if (outcome.kind === 'settled' || outcome.kind === 'recorded') running.drop(outcome.claim.claimId)
     return outcome.kind === 'settled' || outcome.kind === 'stored'
   }
@@ -263,14 +270,13 @@ export function createSessionStorage(options: SessionStorageOptions): Required<L
     return decide({ ...request, lease, newIncarnation: incarnation }, signal)
   }
 
-  /** Rule R10: what upstream's queue sends right after a rejected claim stands for a click that it no longer shows. */
-  async function refuseLeftover(sessionId: string): Promise<false> {
-    await database.transact(sessionId, 'relaxed', ({ row }) => {
-      if (!row?.local) return { result: undefined }
-      const local = { ...row.local, cursor: row.local.cursor + 1 }
-      return { change: { row: { ...row, local } }, result: undefined }
-    })
-    return false
+  /**
+   * What upstream's queue sends right after a rejected claim stands for a click that it no longer shows, rule R10. Our own
+   * layer takes back no more than the token that was rejected.
+   */
+  function isLeftover({ snapshot: { sessionId }, expectedCursor }: SaveRequest): boolean {
+    if (claims.isOurs(sessionId)) return false
+    return leftovers.has(sessionId) && leftovers.get(sessionId) === expectedCursor
   }
 
   /** Until the next task, a save at the same cursor as a rejected claim is a leftover of it, rule R10. */
