@@ -8,11 +8,13 @@ import path from 'node:path'
  */
 export class TestReport {
   #file
+  #narrowed
   #tests = []
-  #skipReasons = []
 
-  constructor(file) {
+  /** `narrowed`: the run has a name pattern, and what the pattern leaves out is no part of it. */
+  constructor(file, { narrowed = false } = {}) {
     this.#file = file
+    this.#narrowed = narrowed
   }
 
   get ok() {
@@ -32,7 +34,8 @@ export class TestReport {
   finish() {
     mkdirSync(path.dirname(this.#file), { recursive: true })
     writeFileSync(this.#file, `${JSON.stringify(this.#tests, null, 2)}\n`)
-    for (const line of this.#skipReasons) console.log(line)
+    for (const { name, state, reason } of this.#tests)
+      if (state === 'skipped') console.log(`skipped: ${name}: ${reason}`)
     if (this.#tests.length === 0) console.error('No test ran.')
     const skipped = this.#count('skipped')
     const counts = `${this.#count('passed')} passed, ${this.#count('failed')} failed`
@@ -43,8 +46,9 @@ export class TestReport {
     return this.#tests.filter((test) => test.state === state).length
   }
 
-  #add({ name, file = '', state, environment = '', durationMs = 0, error }) {
-    this.#tests.push({ name, file, state, environment, durationMs: Math.round(durationMs), ...(error && { error }) })
+  #add({ name, file = '', state, environment = '', durationMs = 0, error, reason }) {
+    const test = { name, file, state, environment, durationMs: Math.round(durationMs) }
+    this.#tests.push({ ...test, ...(error && { error }), ...(reason && { reason }) })
   }
 
   #addModule(module) {
@@ -64,9 +68,12 @@ export class TestReport {
         fail(name, 'The test did not finish.')
         continue
       }
+      const { state, note } = result
+      const skipped = state === 'skipped'
+      if (skipped && !note && this.#narrowed) continue
       const error = result.errors?.map(describe).join('\n\n')
-      this.#add({ name, file, environment, state: result.state, durationMs: test.diagnostic()?.duration, error })
-      if (result.state === 'skipped') this.#skipReasons.push(`skipped: ${name}: ${result.note ?? 'no reason given'}`)
+      const reason = skipped ? (note ?? 'what it needs failed') : undefined
+      this.#add({ name, file, environment, state, durationMs: test.diagnostic()?.duration, error, reason })
     }
   }
 }

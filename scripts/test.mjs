@@ -11,7 +11,7 @@ const CLOSE_WITHIN_MS = 30_000
 const { filter, options } = parseCLI(['vitest', 'run', ...process.argv.slice(2)])
 const projects = [options.project ?? ['node', 'chromium', 'e2e']].flat()
 const start = performance.now()
-const report = new TestReport('.reports/tests.json')
+const report = new TestReport('.reports/tests.json', { narrowed: options.testNamePattern !== undefined })
 
 try {
   if (projects.some((name) => name !== 'node')) console.log(`Browser: ${await findBrowser()}`)

@@ -27,7 +27,7 @@ for (const driver of DRIVERS) {
     () => false,
   )
   if (!there) {
-    test.skip(`the store on ${driver}: this Node.js does not have it`, () => {})
+    test(`the store on ${driver}`, ({ skip }) => skip(`this Node.js (${process.version}) does not have ${driver}`))
     continue
   }
   const paths = new Map<object, string>()

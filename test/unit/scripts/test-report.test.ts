@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
@@ -39,9 +39,9 @@ function moduleOf(tests: Record<string, Result>, errors: { file?: Error; suite?:
   }
 }
 
-function reportOf(modules: readonly unknown[], unhandled: readonly Error[] = []) {
+function reportOf(modules: readonly unknown[], unhandled: readonly Error[] = [], options?: { narrowed: boolean }) {
   const file = path.join(folder, 'reports', 'tests.json')
-  const report = new TestReport(file)
+  const report = new TestReport(file, options)
   report.onTestRunEnd(modules, unhandled)
   report.finish()
   const tests = JSON.parse(readFileSync(file, 'utf8')) as ReportedTest[]
@@ -58,9 +58,27 @@ test('every test is written with its name, file, state, environment and time', (
 })
 
 test('a skipped test is counted and says why', () => {
-  const { last } = reportOf([moduleOf({ a: { state: 'passed' }, b: { state: 'skipped', note: 'no Postgres' } })])
+  const { last, tests } = reportOf([moduleOf({ a: { state: 'passed' }, b: { state: 'skipped', note: 'no Postgres' } })])
   expect(printed).toContain('skipped: b: no Postgres')
+  expect(tests[1]).toMatchObject({ name: 'b', state: 'skipped', reason: 'no Postgres' })
   expect(last).toBe('1 passed, 0 failed, 1 skipped')
+})
+
+test('what a name pattern leaves out is not skipped', () => {
+  const modules = [
+    moduleOf({ a: { state: 'passed' }, b: { state: 'skipped' }, c: { state: 'skipped', note: 'no Postgres' } }),
+  ]
+  const { tests, last } = reportOf(modules, [], { narrowed: true })
+  expect(tests.map(({ name }) => name)).toEqual(['a', 'c'])
+  expect(last).toBe('1 passed, 0 failed, 1 skipped')
+})
+
+test('no test is skipped in a way that cannot say why', () => {
+  const files = readdirSync('test', { recursive: true, encoding: 'utf8' }).filter((file) => /\.tsx?$/.test(file))
+  const mute = files.filter((file) =>
+    /\b(test|it|describe)\.(skip|todo)\b/.test(readFileSync(path.join('test', file), 'utf8')),
+  )
+  expect(mute).toEqual([])
 })
 
 test.each([
