@@ -3,8 +3,10 @@ import { createServer } from 'node:net'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'vite'
+import { findRunning } from './running-demo.mjs'
 
-// Builds the demo and its server, then runs them until Ctrl-C. `PORT` asks for a port, data is kept in `.data`.
+// Builds the demo and its server, then runs them until Ctrl-C. `PORT` asks for another port than 8787, `DATA` for another
+// folder than `.data`.
 
 const DEFAULT_PORT = 8787
 const HOST = '127.0.0.1'
@@ -12,6 +14,14 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 const server = path.join(root, 'demo/server/dist/server.js')
 
 const wanted = readPort(process.env.PORT)
+const data = path.resolve(process.env.DATA || path.join(root, '.data'))
+const running = await findRunning(data)
+if (running) {
+  console.error(`The demo already runs on this data, at ${running.url} (process ${running.pid}).`)
+  console.error('Open it there, stop it with Ctrl-C where it was started, or run one beside it on other data:')
+  console.error('  DATA=.data-2 npm start')
+  process.exit(1)
+}
 let child
 let stopping = false
 for (const signal of ['SIGINT', 'SIGTERM']) {
@@ -35,7 +45,7 @@ for (const [name, configFile] of [
 const port = await freePort(wanted)
 child = spawn(process.execPath, [server], {
   stdio: 'inherit',
-  env: { ...process.env, PORT: String(port), DATA: path.join(root, '.data') },
+  env: { ...process.env, PORT: String(port), DATA: data },
 })
 child.on('exit', (code) => {
   if (stopping) console.log('Stopped.')
