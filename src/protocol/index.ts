@@ -19,7 +19,7 @@ export {
   type Want,
   WantSchema,
 } from './claim-status.ts'
-export { type ClaimView, ClaimViewSchema } from './claim-view.ts'
+export { type ClaimView, ClaimViewSchema, type LateSettlement, MAX_LATE_SETTLEMENTS } from './claim-view.ts'
 export { CLOSE_CODES, isPermanentClose } from './close-codes.ts'
 export { type ETagParts, formatETag } from './etag.ts'
 export { type FeedAnswer, FeedAnswerSchema, type FeedItem } from './feed.ts'

@@ -43,7 +43,7 @@ export interface SessionAnswer extends Common {
   readonly head: number
   /** The last `writeId` that the server accepted from the asking device. */
   readonly lastWriteId: string | null
-  /** All unfinished claims, and all with an attempt above 0. */
+  /** All unfinished claims, all with an attempt above 0, and all with late settlements. */
   readonly claims: readonly ClaimView[]
   readonly lease: Lease | null
 }

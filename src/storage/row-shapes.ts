@@ -9,7 +9,7 @@ import type {
   SessionRow,
   UpdateRow,
 } from '../core/device-session.ts'
-import type { ClaimView } from '../protocol/claim-view.ts'
+import type { ClaimView, LateSettlement } from '../protocol/claim-view.ts'
 import type { Problem } from '../protocol/problem.ts'
 import type { Lease, SessionAnswer } from '../protocol/session-answer.ts'
 import {
@@ -72,6 +72,16 @@ const snapshot = objectOf({
   confirmations: listOf(confirmation),
 } satisfies Fields<Snapshot>)
 
+const lateSettlement = objectOf({
+  attempt: count,
+  claimId: text,
+  device: text,
+  label: optional(text),
+  sub: text,
+  at: count,
+  outcome,
+} satisfies Fields<LateSettlement>)
+
 const claimView = objectOf({
   token: text,
   status,
@@ -82,6 +92,7 @@ const claimView = objectOf({
   sub: optional(text),
   at: optional(count),
   doubt: flag,
+  late: optional(listOf(lateSettlement)),
 } satisfies Fields<ClaimView>)
 
 const lease = objectOf({ turnId: text, device: text, expiresAt: count } satisfies Fields<Lease>)

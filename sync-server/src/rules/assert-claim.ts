@@ -1,10 +1,11 @@
 import { isOutcome, outcomeOf } from '../../../src/protocol/claim-status.ts'
 import type { PutClaim } from '../../../src/protocol/put-claim.ts'
 import { type ClaimOutcome, isHolder, viewOf } from './claim-reply.ts'
+import { addEvidence } from './evidence.ts'
 import { callConflict } from './grant-claim.ts'
 import { moveToken } from './move-token.ts'
 import { claimView } from './session-answer.ts'
-import type { ClaimRecord, Evidence, RuleContext, SessionState } from './session-state.ts'
+import type { ClaimRecord, RuleContext, SessionState } from './session-state.ts'
 
 export type Assertion = Extract<PutClaim, { readonly op: 'assert' }>
 
@@ -54,21 +55,12 @@ function isFree({ attempt, claimId, status }: ClaimRecord, request: Assertion): 
 }
 
 function hold(state: SessionState, row: ClaimRecord, request: Assertion, context: RuleContext): ClaimOutcome {
-  const { claimId, attempt, want, note } = request
+  const { claimId, attempt, want } = request
   const { device, label, sub, now } = context
   const ended = attempt === row.attempt && isOutcome(row.status)
   const status = ended ? row.status : want
-  const entry: Evidence = {
-    attempt,
-    claimId,
-    device,
-    sub,
-    at: now,
-    how: 'asserted',
-    ...(note !== undefined && { note }),
-  }
   const held: ClaimRecord = {
-    ...row,
+    ...addEvidence(row, 'asserted', request, context),
     status,
     confirmation: { ...row.confirmation, status },
     attempt,
@@ -79,7 +71,6 @@ function hold(state: SessionState, row: ClaimRecord, request: Assertion, context
     at: row.at ?? now,
     doubt: false,
     settledAt: ended ? row.settledAt : undefined,
-    evidence: [...row.evidence, entry],
   }
   return { result: 'recorded', claim: claimView(held), change: moveToken(state, held, claimId, context) }
 }

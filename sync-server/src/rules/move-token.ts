@@ -13,6 +13,28 @@ export function moveToken(
   writer: string,
   context: RuleContext,
 ): SessionChange {
+  return write(state, claim, writer, context, (shown) => pruneConfirmations(withClaim(shown, claim)))
+}
+
+/** Writes a claim whose status stays; the raised cursor lets every device look at it. */
+export function touchToken(
+  state: SessionState,
+  claim: ClaimRecord,
+  writer: string,
+  context: RuleContext,
+): SessionChange {
+  // Nobody is told of a claim under the session that took its id.
+  if (claim.incarnation !== state.session?.incarnation) return { claims: [claim] }
+  return write(state, claim, writer, context, (shown) => shown)
+}
+
+function write(
+  state: SessionState,
+  claim: ClaimRecord,
+  writer: string,
+  { now }: RuleContext,
+  confirmationsAfter: (shown: readonly Confirmation[]) => readonly Confirmation[],
+): SessionChange {
   const session = state.session ?? newSession(claim.incarnation)
   if (!state.snapshot) return { session, claims: [claim] }
   const cursor = session.cursor + 1
@@ -21,8 +43,8 @@ export function moveToken(
     snapshot: {
       ...state.snapshot,
       cursor,
-      updatedAt: new Date(context.now).toISOString(),
-      confirmations: pruneConfirmations(withClaim(state.snapshot.confirmations, claim)),
+      updatedAt: new Date(now).toISOString(),
+      confirmations: confirmationsAfter(state.snapshot.confirmations),
     },
     claims: [claim],
   }

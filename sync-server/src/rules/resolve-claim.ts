@@ -2,8 +2,9 @@ import { isWant, outcomeOf } from '../../../src/protocol/claim-status.ts'
 import type { PutClaim } from '../../../src/protocol/put-claim.ts'
 import { assertClaim } from './assert-claim.ts'
 import { type ClaimOutcome, isHolder, viewOf } from './claim-reply.ts'
+import { addEvidence, addLateSettlement, type Statement } from './evidence.ts'
 import { restored } from './grant-claim.ts'
-import { moveToken } from './move-token.ts'
+import { moveToken, touchToken } from './move-token.ts'
 import type { Objection } from './reply.ts'
 import { claimView } from './session-answer.ts'
 import type { ClaimRecord, Evidence, RuleContext, SessionState } from './session-state.ts'
@@ -41,16 +42,9 @@ export function resolveClaim(
 
 type Settlement = Extract<ResolveRequest, { readonly op: 'settle' }>
 
-/** Which attempt of which claim somebody speaks of. */
-interface Statement {
-  readonly claimId: string
-  readonly attempt: number
-  readonly note?: string | undefined
-}
-
-/** Recorded once; told again, it is recorded already. Of an attempt that ended otherwise it stays as evidence. */
+/** Recorded once; told again, it is recorded already. From whom the row does not stand for it stays as evidence. */
 function settle(state: SessionState, row: ClaimRecord, request: Settlement, context: RuleContext): ClaimOutcome {
-  if (!holdsAttempt(row, request, context)) return keepLateSettlement(row, request, context)
+  if (!holdsAttempt(row, request, context)) return keepLateSettlement(state, row, request, context)
   if (row.status === request.outcome) return { result: 'recorded', claim: claimView(row) }
   if (!isWant(row.status) || outcomeOf(row.status) !== request.outcome) {
     const objection: Objection = { code: 'conflict', message: `It cannot end ${request.outcome} from ${row.status}.` }
@@ -60,13 +54,16 @@ function settle(state: SessionState, row: ClaimRecord, request: Settlement, cont
   return recorded(state, settled, request.claimId, context)
 }
 
-function keepLateSettlement(row: ClaimRecord, request: Settlement, context: RuleContext): ClaimOutcome {
-  const { claimId, attempt } = request
-  const same = row.evidence.filter((it) => it.claimId === claimId && it.attempt === attempt)
-  const ended = same.some((it) => it.how === 'released' || it.how === 'taken-over')
-  if (!ended || same.some((it) => it.how === 'late-settlement')) return lost(row)
-  const late = addEvidence(row, 'late-settlement', request, context)
-  return { result: 'lost', claim: claimView(late), change: { claims: [late] } }
+/** It settles nothing, and everybody hears of it: its effect may have happened beside that of another attempt. */
+function keepLateSettlement(
+  state: SessionState,
+  row: ClaimRecord,
+  request: Settlement,
+  context: RuleContext,
+): ClaimOutcome {
+  const late = addLateSettlement(row, request, context)
+  if (!late) return lost(row)
+  return { result: 'lost', claim: claimView(late), change: touchToken(state, late, request.claimId, context) }
 }
 
 /** The holder says that nothing ran: the token is pending again, for whoever comes first. */
@@ -123,16 +120,6 @@ function nextAttempt({ token, attempt, incarnation, toolCallId, confirmation, ev
 
 function withStatus(row: ClaimRecord, status: ClaimRecord['status']): ClaimRecord {
   return { ...row, status, confirmation: { ...row.confirmation, status } }
-}
-
-function addEvidence(
-  row: ClaimRecord,
-  how: Evidence['how'],
-  { claimId, attempt, note }: Statement,
-  { device, sub, now }: RuleContext,
-): ClaimRecord {
-  const entry: Evidence = { attempt, claimId, device, sub, at: now, how, ...(note !== undefined && { note }) }
-  return { ...row, evidence: [...row.evidence, entry] }
 }
 
 function hasEvidence(row: ClaimRecord, how: Evidence['how'], request: Statement): boolean {

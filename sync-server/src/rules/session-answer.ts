@@ -3,6 +3,7 @@ import type { ClaimView } from '../../../src/protocol/claim-view.ts'
 import { formatETag } from '../../../src/protocol/etag.ts'
 import type { Epoch, ETag, Incarnation } from '../../../src/protocol/identity.ts'
 import type { Lease, SessionAnswer } from '../../../src/protocol/session-answer.ts'
+import { lateSettlements } from './evidence.ts'
 import { commonOf } from './reply.ts'
 import type { ClaimRecord, RuleContext, SessionRecord, SessionState, TurnRecord } from './session-state.ts'
 
@@ -43,8 +44,9 @@ export function etagOf(
   })
 }
 
-/** What everybody may know of a claim: not its evidence and not its input. */
+/** What everybody may know of a claim: not its input, and of its evidence only what ran beside what it stands for. */
 export function claimView(claim: ClaimRecord): ClaimView {
+  const late = lateSettlements(claim)
   const { token, status, attempt, claimId, device, label, sub, at, doubt } = claim
   return {
     token,
@@ -56,15 +58,17 @@ export function claimView(claim: ClaimRecord): ClaimView {
     ...(sub !== undefined && { sub }),
     ...(at !== undefined && { at }),
     doubt,
+    ...(late.length > 0 && { late }),
   }
 }
 
-/** All unfinished claims of the live session, and all that were asked more than once. */
+/** All unfinished claims of the live session, all that were asked more than once, and all that were settled twice. */
 function claimViews({ session, claims }: SessionState): readonly ClaimView[] {
   const views: ClaimView[] = []
   for (const claim of claims.values()) {
     if (claim.incarnation !== session?.incarnation) continue
-    if (!isOutcome(claim.status) || claim.attempt > 0) views.push(claimView(claim))
+    const view = claimView(claim)
+    if (!isOutcome(claim.status) || claim.attempt > 0 || view.late) views.push(view)
   }
   return views.slice(0, MAX_VIEWS)
 }

@@ -1,4 +1,5 @@
 import type { Confirmation, Snapshot } from '../../../src/contract/session-snapshot.ts'
+import type { Outcome } from '../../../src/protocol/claim-status.ts'
 import type { ClaimView } from '../../../src/protocol/claim-view.ts'
 import type { Epoch, Incarnation } from '../../../src/protocol/identity.ts'
 
@@ -23,14 +24,17 @@ export interface Evidence {
   readonly claimId: string
   /** Who said so. */
   readonly device: string
+  readonly label?: string | undefined
   readonly sub: string
   readonly at: number
   readonly how: 'released' | 'taken-over' | 'asserted' | 'late-settlement'
+  /** Of a late settlement. */
+  readonly outcome?: Outcome | undefined
   readonly note?: string | undefined
 }
 
 /** What the server knows of one token, also after its session was deleted. */
-export interface ClaimRecord extends ClaimView {
+export interface ClaimRecord extends Omit<ClaimView, 'late'> {
   readonly incarnation: Incarnation
   readonly toolCallId: string
   readonly confirmation: Confirmation

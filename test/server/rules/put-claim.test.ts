@@ -232,6 +232,7 @@ test('K8 taken over by a person, the decision is asked again and the old holder 
       attempt: 0,
       claimId: 'c1',
       device: 'b',
+      label: 'label of b',
       sub: 'person of b',
       at: T0,
       how: 'taken-over',
@@ -253,9 +254,16 @@ test('G2 K8 a late settlement of an attempt that was taken over is kept as evide
   server.claim('a', click('c1'))
   server.claim('b', takeOver('c9'))
   const before = server.etag()
-  expect(server.claim('a', settle('c1'))).toMatchObject({ status: 409, result: 'lost', claim: { status: 'pending' } })
-  server.claim('a', settle('c1'))
-  expect(server.etag()).toBe(before)
+  const late = [
+    { attempt: 0, claimId: 'c1', device: 'a', label: 'label of a', sub: 'person of a', at: T0, outcome: 'approved' },
+  ]
+  const first = server.claim('a', settle('c1'))
+  expect(first).toMatchObject({ status: 409, result: 'lost', claim: { status: 'pending', attempt: 1, late } })
+  // The session moves, so that every device looks, and once only.
+  expect(first.etagBefore).toBe(before)
+  expect(first.etag).not.toBe(before)
+  expect(server.claim('a', settle('c1'))).toMatchObject({ result: 'lost', claim: { late }, etag: first.etag })
+  expect(server.statusOf('t1')).toBe('pending')
   expect(
     server
       .state()
@@ -369,4 +377,94 @@ test('I5 K8 an attempt that the backup does not know stands before the one that 
 test('I5 K3 an assertion does not give a tool call a second confirmation', () => {
   const server = serverWithToken({ token: 'other' })
   expect(server.claim('a', assert('c1'))).toMatchObject({ result: 'refused', problem: { code: 'snapshot-invalid' } })
+})
+
+const clearDoubt = (claimId: string, attempt = 0) =>
+  ({ op: 'clear-doubt', incarnation: 'i1', claimId, attempt, note: 'asked the bank' }) as const
+const lateOf = (server: PureServer) =>
+  server
+    .state()
+    .claims.get('t1')
+    ?.evidence.filter(({ how }) => how === 'late-settlement')
+    .map(({ claimId, attempt, device, outcome }) => [claimId, attempt, device, outcome])
+
+test('K8 I5 G1 a settlement after a person cleared the doubt of it is kept, and told to everybody who asks', () => {
+  for (const known of [true, false]) {
+    const server = serverWithToken()
+    if (known) server.claim('a', click('c1'))
+    server.epoch = '2000-second'
+    // The backup knows the claim, or only another device's click made the token known.
+    if (known) {
+      const row = server.state().claims.get('t1')
+      if (row) (server.state().claims as Map<string, typeof row>).set('t1', { ...row, doubt: true })
+    } else server.claim('b', click('c2'))
+    expect(server.claim('b', clearDoubt('c9'))).toMatchObject({ result: 'recorded', claim: { attempt: 1 } })
+    expect(server.claim('a', assert('c1'))).toMatchObject({ result: 'lost' })
+    const late = [{ attempt: 0, claimId: 'c1', device: 'a', outcome: 'approved' }]
+    expect(server.claim('a', settle('c1'))).toMatchObject({ status: 409, result: 'lost', claim: { late } })
+    expect(lateOf(server)).toEqual([['c1', 0, 'a', 'approved']])
+    const won = server.claim('b', click('c3', { leftIn: '2000-second' }))
+    expect(won).toMatchObject({ result: 'won', claims: [{ status: 'approving', attempt: 1, late }] })
+    // Settled and told, and still of two minds: whoever comes later hears it too.
+    expect(server.claim('b', settle('c3', 1))).toMatchObject({ result: 'recorded', claims: [{ late }] })
+  }
+})
+
+test('K8 I5 a settlement is kept of a holder beside whom another one of the same attempt stands', () => {
+  const server = serverWithToken()
+  server.claim('b', click('c2'))
+  server.claim('b', settle('c2'))
+  const late = [{ attempt: 0, claimId: 'c1', device: 'a', outcome: 'approved' }]
+  expect(server.claim('a', assert('c1'))).toMatchObject({ result: 'lost' })
+  expect(server.claim('a', settle('c1'))).toMatchObject({ result: 'lost', claim: { status: 'approved', late } })
+  expect(server.putNext('b', put('w2', snapshot(9))).claims).toMatchObject([{ attempt: 0, late }])
+})
+
+test('K8 a settlement after its release is kept with how it ended', () => {
+  const server = serverWithToken()
+  server.claim('a', click('c1', { want: 'rejecting' }))
+  server.claim('a', release('c1'))
+  server.claim('a', { ...settle('c1'), outcome: 'rejected', note: 'it was denied' })
+  expect(lateOf(server)).toEqual([['c1', 0, 'a', 'rejected']])
+  expect(server.state().claims.get('t1')?.evidence.at(-1)).toMatchObject({ note: 'it was denied' })
+})
+
+test('K8 a late settlement brings no token back to a snapshot, and moves no session that took the id', () => {
+  const server = serverWithToken()
+  server.claim('a', click('c1'))
+  server.claim('a', settle('c1'))
+  server.putNext('a', put('w2', snapshot(9)))
+  expect(server.statusOf('t1')).toBeUndefined()
+  server.claim('b', settle('c2'))
+  expect(server.statusOf('t1')).toBeUndefined()
+  expect(lateOf(server)).toHaveLength(1)
+  server.delete('a', 'i1')
+  server.put('b', put('w3', snapshot(1), { incarnation: 'i2' }), null)
+  const before = server.etag()
+  server.claim('b', { ...settle('c3'), incarnation: 'i2' })
+  expect(lateOf(server)).toHaveLength(2)
+  expect(server.etag()).toBe(before)
+})
+
+test('K8 one person makes the evidence no longer than it may be, and pushes out nothing of another', () => {
+  const server = serverWithToken()
+  server.claim('a', click('c1'))
+  server.claim('b', takeOver('c9'))
+  for (let at = 0; at < 100; at++) server.claim('hostile', settle(`x${at}`))
+  const cursor = server.state().session?.cursor
+  expect(server.claim('hostile', settle('x100'))).toMatchObject({ result: 'lost' })
+  expect(server.state().session?.cursor).toBe(cursor)
+  for (let attempt = 1; attempt < 60; attempt++) {
+    server.claim('hostile', click(`y${attempt}`))
+    server.claim('hostile', release(`y${attempt}`, attempt))
+    server.claim('hostile', click(`z${attempt}`, {}))
+    server.claim('hostile', takeOver('x', attempt))
+  }
+  server.claim('a', settle('c1'))
+  const evidence = server.state().claims.get('t1')?.evidence ?? []
+  expect(evidence.length).toBeLessThan(64)
+  expect(evidence.filter(({ sub }) => sub !== 'person of hostile')).toMatchObject([
+    { how: 'taken-over', claimId: 'c1' },
+    { how: 'late-settlement', claimId: 'c1' },
+  ])
 })
