@@ -34,6 +34,8 @@ function OpenChat({ opened, options }: { readonly opened: OpenedChat; readonly o
   const claims = useClaims(rejoin)
   const { clockOffsetMs } = useRejoinStatus(rejoin)
   const [problem, setProblem] = useState<unknown>()
+  /** The call that this page asked for last: its card is what whoever asked looks for. */
+  const [askedFor, setAskedFor] = useState<string>()
   const shownProblem = problem ?? opened.problem
   const now = useNow(confirmations.some((each) => each.status === 'pending')) + clockOffsetMs
   const nextSteps = conversation?.actions.length ? conversation.actions : ['/order']
@@ -52,14 +54,18 @@ function OpenChat({ opened, options }: { readonly opened: OpenedChat; readonly o
     })
   }
 
-  function proposeRefund() {
+  async function proposeRefund(): Promise<void> {
     const input = { refundId: crypto.randomUUID(), order: 'A-1042', euros: 25 }
-    return confirmation.propose({ name: REFUND_TOOL, input })
+    const { toolCallId } = await confirmation.propose({ name: REFUND_TOOL, input })
+    setAskedFor(toolCallId)
   }
 
   async function send(text: string): Promise<void> {
     await chat.send(text)
-    if (text === '/refund') await proposeRefund()
+    if (text === '/refund') return proposeRefund()
+    const { messages } = connected.controller.getState()
+    const call = messages.at(-1)?.toolCalls?.at(-1)
+    if (call) setAskedFor(call.id)
   }
 
   return (
@@ -75,6 +81,7 @@ function OpenChat({ opened, options }: { readonly opened: OpenedChat; readonly o
             record={confirmations.find((each) => each.toolCallId === call.id)}
             claim={claims.find((each) => each.toolCallId === call.id && each.sessionId === session.sessionId)}
             now={now}
+            askedFor={call.id === askedFor}
             rejoin={rejoin}
             connected={connected}
             attempt={attempt}

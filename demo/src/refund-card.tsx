@@ -9,6 +9,8 @@ export interface RefundCardProps {
   readonly record: ActionConfirmation | undefined
   readonly claim: ClaimInfo | undefined
   readonly now: number
+  /** This page asked for the call, so its card is brought into view when it comes. */
+  readonly askedFor: boolean
   readonly rejoin: Rejoin
   readonly connected: Pick<ConnectedChat, 'confirmation' | 'session'>
   /** Shows what went wrong, if something does. */
@@ -16,7 +18,7 @@ export interface RefundCardProps {
 }
 
 /** A confirmation card, and what its buttons do. */
-export function RefundCard({ call, record, claim, now, rejoin, connected, attempt }: RefundCardProps) {
+export function RefundCard({ call, record, claim, now, askedFor, rejoin, connected, attempt }: RefundCardProps) {
   const [busy, setBusy] = useState(false)
   const card = useRef<HTMLElement>(null)
   const acted = useRef(false)
@@ -29,6 +31,13 @@ export function RefundCard({ call, record, claim, now, rejoin, connected, attemp
     acted.current = false
     card.current?.focus()
   }, [state.kind, busy])
+
+  // On a phone the end of the conversation can be out of sight, and a card grows once its record is there.
+  const asks = askedFor && (state.kind === 'arriving' || state.kind === 'pending')
+  // biome-ignore lint/correctness/useExhaustiveDependencies: looks each time the card changes.
+  useEffect(() => {
+    if (asks) card.current?.scrollIntoView({ block: 'nearest' })
+  }, [asks, state.kind])
 
   function act(action: () => Promise<unknown>): void {
     acted.current = true

@@ -1,3 +1,4 @@
+import { useEffect, useRef } from 'react'
 import type { Rejoin } from 'rejoin'
 import { useSessions } from 'rejoin/react'
 
@@ -8,14 +9,31 @@ export interface SessionListProps {
   readonly onChoose: (sessionId: string) => void
 }
 
+/** As `.sessions ul` in styles.css: the room for a focus ring, and the width over which the strip fades out. */
+const EDGE_PX = 4
+const FADE_PX = 28
+
 /** The chats of the account, the latest first; the one that is open is there before anything of it is stored. */
 export function SessionList({ rejoin, deviceLabel, current, onChoose }: SessionListProps) {
   const sessions = useSessions(rejoin).filter((session) => !session.deleted)
   const known = sessions.some((session) => session.sessionId === current)
   const shown = known ? sessions : [{ sessionId: current, unsent: false, pendingConfirmations: 0 }, ...sessions]
+  const strip = useRef<HTMLUListElement>(null)
+  const place = shown.findIndex(({ sessionId }) => sessionId === current)
+
+  // Sideways only: the page itself stays where it is.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: looks when another chat is open, and when it moved.
+  useEffect(() => {
+    const chip = strip.current?.querySelector('[aria-current="true"]')
+    if (!strip.current || !chip) return
+    const [seen, there] = [strip.current.getBoundingClientRect(), chip.getBoundingClientRect()]
+    if (there.left < seen.left) strip.current.scrollLeft -= seen.left - there.left + EDGE_PX
+    else if (there.right > seen.right - FADE_PX) strip.current.scrollLeft += there.right - seen.right + FADE_PX
+  }, [current, place])
+
   return (
     <nav className="sessions" aria-label={`Chats on ${deviceLabel}`}>
-      <ul data-testid="session-list">
+      <ul ref={strip} data-testid="session-list">
         {shown.map(({ sessionId, unsent, pendingConfirmations }) => (
           <li key={sessionId}>
             <button

@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'react'
 import { browserEnvironment, openRejoin, type Rejoin } from 'rejoin'
 import type { DeviceProfile, PageOptions } from './page-options.ts'
+import { isSwitchedOff, shareSwitch } from './share-switch.ts'
 import { createSwitchedNetwork, type SwitchedNetwork } from './switched-network.ts'
 
 export type Device =
@@ -14,7 +15,9 @@ export function useDevice({ label, realm }: DeviceProfile, { serverUrl, online }
   useEffect(() => {
     const shown = new AbortController()
     const environment = browserEnvironment()
-    const network = createSwitchedNetwork(environment, online)
+    const shelf = localShelf()
+    const network = createSwitchedNetwork(environment, online && !isSwitchedOff(realm, shelf))
+    shareSwitch(network, { realm, shelf, signal: shown.signal })
     openRejoin({
       account: 'demo',
       realm,
@@ -29,4 +32,13 @@ export function useDevice({ label, realm }: DeviceProfile, { serverUrl, online }
     return () => shown.abort()
   }, [label, realm, serverUrl, online])
   return device
+}
+
+/** A browser that keeps nothing for the page throws at the mere mention. */
+function localShelf(): Storage | undefined {
+  try {
+    return localStorage
+  } catch {
+    return undefined
+  }
 }
