@@ -39,13 +39,19 @@ interface AnsweredClaims {
   readonly snapshot: Snapshot | null
 }
 
-/** The views after an answer: a view only ever moves on within an epoch. */
+/** The views after an answer: a view only ever moves on within an epoch, and what came late stays on record. */
 export function mergeClaimViews(known: ClaimViews, answered: readonly ClaimView[]): ClaimViews {
   if (answered.length === 0) return known
   const merged = new Map(Object.entries(known))
   for (const view of answered) {
     const before = merged.get(view.token)
-    merged.set(view.token, before && laterStatus(before, view) === before ? before : view)
+    const next = before && laterStatus(before, view) === before ? before : view
+    const late = longer(before?.late, view.late)
+    merged.set(view.token, late === next.late ? next : { ...next, late })
   }
   return Object.fromEntries(merged)
+}
+
+function longer<T>(a: readonly T[] | undefined, b: readonly T[] | undefined): readonly T[] | undefined {
+  return (a?.length ?? 0) > (b?.length ?? 0) ? a : b
 }

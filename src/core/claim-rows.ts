@@ -1,4 +1,5 @@
 import type { Snapshot } from '../contract/session-snapshot.ts'
+import { outcomeOf } from '../protocol/claim-status.ts'
 import type { Epoch } from '../protocol/identity.ts'
 import { claimView } from './claim-order.ts'
 import type { ClaimRow, ClaimState, DeviceSession } from './device-session.ts'
@@ -33,13 +34,15 @@ export function deviceAttempt(session: DeviceSession, token: string): number {
 }
 
 /**
- * True if this device was given something in an earlier epoch and the server, restored since, does not know it or is in
- * doubt: the device asserts it, rule I5. `epoch`: the one that is known.
+ * True if this device was given something in an earlier epoch and the server, restored since, does not know it, is in
+ * doubt or does not know of whom it was: the device asserts it, rule I5. `epoch`: the one that is known.
  */
 export function isForgotten({ row }: DeviceSession, claim: ClaimRow, epoch: Epoch | undefined): boolean {
   if (!row || !GIVEN.has(claim.state) || (claim.state === 'settled' && claim.told)) return false
   const view = claimView(row.claims, claim.token)
-  if (view) return view.doubt
+  // Another device that saw the outcome has told it first, and nobody is known to have run it.
+  const unheld = view && view.claimId === undefined && view.attempt === claim.attempt
+  if (view) return view.doubt || (unheld === true && view.status === outcomeOf(claim.want))
   const left = leftIn(row.left, claim.token)
   return left !== undefined && left !== epoch
 }

@@ -55,6 +55,8 @@ export interface SessionRow {
   readonly incoming?: SessionAnswer | undefined
   readonly refused?: (Problem & { readonly writeId: string }) | undefined
   readonly diverged?: readonly Decision[] | undefined
+  /** Late settlements of its tokens that the person here has seen, rule K8. */
+  readonly seenLate?: readonly string[] | undefined
   readonly deleted?: { readonly at: number; readonly unsynced: boolean } | undefined
 }
 

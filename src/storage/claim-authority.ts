@@ -1,4 +1,5 @@
 import type { ClaimRow } from '../core/device-session.ts'
+import type { ClaimView } from '../protocol/claim-view.ts'
 import type { Incarnation } from '../protocol/identity.ts'
 import type { Problem } from '../protocol/problem.ts'
 import type { ClaimAnswer } from '../protocol/put-claim.ts'
@@ -15,6 +16,12 @@ export interface ClaimAuthority {
   readonly release: (
     row: ClaimRow,
     note: string,
+  ) => Promise<ClaimAnswer | { readonly refused: Problem } | 'unreachable'>
+  /** A person says that nobody holds a token that a restore put in doubt. One round trip, at most 5 s. */
+  readonly clearDoubt: (
+    doubt: { readonly sessionId: string; readonly view: ClaimView },
+    note: string,
+    signal?: AbortSignal,
   ) => Promise<ClaimAnswer | { readonly refused: Problem } | 'unreachable'>
   readonly takeTurn: (
     turn: {

@@ -147,6 +147,7 @@ const session = objectOf({
   incoming: optional(answer),
   refused: optional((value) => problem(value) && objectOf({ writeId: text })(value)),
   diverged: optional(listOf(decision)),
+  seenLate: optional(listOf(text)),
   deleted: optional(objectOf({ at: real, unsynced: flag })),
 } satisfies Fields<SessionRow>)
 

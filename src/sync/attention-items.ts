@@ -1,8 +1,12 @@
-import type { Decision } from '../contract/session-snapshot.ts'
+import type { ConfirmationStatus, Decision } from '../contract/session-snapshot.ts'
 import type { ClaimRow } from '../core/device-session.ts'
 import type { Timers } from '../core/environment.ts'
+import { unseenRuns } from '../core/late-settlements.ts'
+import { leftIn } from '../core/left-tokens.ts'
 import { createObservableValue, type Observable } from '../core/observable-value.ts'
+import { tokensInDoubt } from '../core/tokens-in-doubt.ts'
 import type { Want } from '../protocol/claim-status.ts'
+import { epochStart } from '../protocol/identity.ts'
 import type { Problem } from '../protocol/problem.ts'
 import type { IndexedSession, LiveSessionIndex, SessionIndex } from '../storage/session-index.ts'
 
@@ -30,6 +34,37 @@ export type AttentionItem =
       /** When the person decided. Epoch ms by this device's clock. */
       readonly deviceAt: number
       readonly problem?: Problem
+    }
+  /**
+   * A restore lost what became of a confirmation, and nobody may decide it before the device that held it is back or
+   * `clearDoubt` says that nobody holds it. `since`: when the server was restored, epoch ms by its clock.
+   */
+  | {
+      readonly kind: 'in-doubt'
+      readonly sessionId: string
+      readonly token: string
+      readonly toolCallId: string
+      readonly since: number
+    }
+  /**
+   * An action ran under an attempt that had been given up, and its confirmation is pending again or was decided once
+   * more: its effect may have happened twice. `dismiss` says that a person has looked.
+   */
+  | {
+      readonly kind: 'ran-beside'
+      readonly sessionId: string
+      readonly token: string
+      /** Absent: the confirmation has left the session's snapshot. */
+      readonly toolCallId?: string
+      /** What the confirmation stands at, beside that run. */
+      readonly status: ConfirmationStatus
+      /** Of the decision that ran; where, under which label, and whose it was. */
+      readonly claimId: string
+      readonly device: string
+      readonly label?: string
+      readonly sub: string
+      /** When the server heard of it. Epoch ms by the server's clock. */
+      readonly at: number
     }
   /** The server refused a change for good; it is still on this device. With `token`: a decision, or how it ended. */
   | { readonly kind: 'refused'; readonly sessionId: string; readonly token?: string; readonly problem: Problem }
@@ -95,8 +130,28 @@ function claimItems({ claims, sessionId }: IndexedSession, now: number): Attenti
   return items
 }
 
-function sessionItems({ row, sessionId, deletes }: IndexedSession): AttentionItem[] {
-  const items: AttentionItem[] = []
+function doubtItems(session: IndexedSession): AttentionItem[] {
+  const { row, sessionId } = session
+  if (!row || row.deleted) return []
+  return tokensInDoubt(session).map(({ token, toolCallId }) => {
+    const since = epochStart(row.epoch ?? leftIn(row.left, token) ?? '')
+    return { kind: 'in-doubt', sessionId, token, toolCallId, since }
+  })
+}
+
+function besideItems({ row, sessionId }: IndexedSession): AttentionItem[] {
+  if (!row) return []
+  return unseenRuns(row).map(({ view, late: { claimId, device, label, sub, at } }) => {
+    const { token, status } = view
+    const toolCallId = row.local?.confirmations.find((each) => each.token === token)?.toolCallId
+    const about = { token, ...(toolCallId !== undefined && { toolCallId }), status }
+    return { kind: 'ran-beside', sessionId, ...about, claimId, device, ...(label !== undefined && { label }), sub, at }
+  })
+}
+
+function sessionItems(session: IndexedSession): AttentionItem[] {
+  const { row, sessionId, deletes } = session
+  const items: AttentionItem[] = [...doubtItems(session), ...besideItems(session)]
   for (const { problem } of deletes) if (problem) items.push({ kind: 'refused', sessionId, problem })
   if (!row) return items
   if (row.refused && !row.deleted) items.push({ kind: 'refused', sessionId, problem: row.refused })

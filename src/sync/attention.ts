@@ -2,8 +2,10 @@ import { acceptClaimAnswer, giveUpWon, releaseClaim, retryRefused, settleClaim }
 import { claimView } from '../core/claim-order.ts'
 import { claimById } from '../core/claim-rows.ts'
 import type { ClaimRow } from '../core/device-session.ts'
+import { seeRuns } from '../core/late-settlements.ts'
 import { hasLeft } from '../core/left-tokens.ts'
 import { incarnationsOf } from '../core/save-snapshot.ts'
+import { tokensInDoubt } from '../core/tokens-in-doubt.ts'
 import type { ToolCalls } from '../core/tool-calls.ts'
 import { RejoinError } from '../errors.ts'
 import type { ToolCallFinding } from '../messages/reconcile-tool-call.ts'
@@ -37,7 +39,20 @@ export interface AttentionActions {
   readonly release: (claimId: string, note?: string) => Promise<void>
   /** Sends what was refused of a session again. */
   readonly retry: (sessionId: string) => Promise<void>
-  /** The person has seen the replaced steps of a conversation. */
+  /**
+   * A restore lost what became of a confirmation, and the person has looked and says that nobody holds it: it is pending
+   * again, in a further attempt. A device that ran it after all and comes back later is listed as `ran-beside`. Takes one
+   * round trip, at most 5 s.
+   *
+   * @throws RejoinError `refused` for one that is not in doubt (any more), or that this device was given itself;
+   * `claim-queued` when the server cannot be reached: nothing is stored, ask again. Rejects with the signal's reason.
+   */
+  readonly clearDoubt: (
+    sessionId: string,
+    token: string,
+    options?: { readonly note?: string; readonly signal?: AbortSignal },
+  ) => Promise<void>
+  /** The person has seen the replaced steps of a conversation, and the runs that came beside another. */
   readonly dismiss: (sessionId: string) => Promise<void>
   /** Drops what a deleted session still holds on this device. */
   readonly discard: (sessionId: string) => Promise<void>
@@ -78,6 +93,20 @@ export function createAttentionActions({
     async release(claimId, note = 'A person said that nothing ran.') {
       await releaseOne(await find(claimId), note.slice(0, MAX_NOTE_LENGTH))
     },
+    async clearDoubt(sessionId, token, { note = 'A person said that nobody holds it.', signal } = {}) {
+      signal?.throwIfAborted()
+      const session = await database.read(sessionId)
+      const view = session.row && claimView(session.row.claims, token)
+      if (!view || !tokensInDoubt(session).some((each) => each.token === token)) throw notInDoubt()
+      const reachable = authority.via() === 'server'
+      const asked = reachable
+        ? await authority.clearDoubt({ sessionId, view }, note.slice(0, MAX_NOTE_LENGTH), signal)
+        : 'unreachable'
+      // Whoever cancels need not hear that there was no answer.
+      if (asked === 'unreachable') signal?.throwIfAborted()
+      const answer = requireAnswer(asked, 'The server is in doubt, and has to be told.')
+      if (answer.result !== 'recorded') throw notInDoubt()
+    },
     async retry(sessionId) {
       await database.transact(sessionId, 'strict', retryRefused)
     },
@@ -85,6 +114,7 @@ export function createAttentionActions({
       await database.transact(sessionId, 'relaxed', ({ row }) =>
         row?.diverged ? { change: { row: { ...row, diverged: undefined } }, result: undefined } : { result: undefined },
       )
+      await database.transact(sessionId, 'relaxed', seeRuns)
     },
     async discard(sessionId) {
       await database.transactUpdates(sessionId, 'strict', ({ row, claims }) => {
@@ -137,25 +167,33 @@ export function createAttentionActions({
       return
     // The server has heard of the token: it hears of this device's own decision before that is given back.
     if (claim.own && row && claimView(row.claims, token)?.claimId !== claimId) {
-      const heard = await requireAnswer(authority.claim(claim))
+      const heard = requireAnswer(await authority.claim(claim))
       await database.transact(sessionId, 'strict', (each) => acceptClaimAnswer(each, claimId, heard, undefined, now()))
     }
-    const answer = await requireAnswer(authority.release(claim, note))
+    const answer = requireAnswer(await authority.release(claim, note))
     if (answer.result !== 'recorded') {
       throw new RejoinError('refused', answer.problem?.message ?? 'The server gives this permission to somebody else.')
     }
   }
 }
 
-async function requireAnswer(asked: ReturnType<ClaimAuthority['release']>): Promise<ClaimAnswer> {
-  const answer = await asked
+function notInDoubt(): RejoinError {
+  return new RejoinError('refused', 'There is no doubt about this confirmation that a person could clear here.', {
+    hint: 'Its card says where it stands.',
+  })
+}
+
+function requireAnswer(
+  answer: Awaited<ReturnType<ClaimAuthority['release']>>,
+  untold = 'The server gave this permission and has to be told first.',
+): ClaimAnswer {
   if (answer !== 'unreachable') {
     if (!('refused' in answer)) return answer
     throw new RejoinError('refused', answer.refused.message, {
       hint: answer.refused.hint ?? 'It stays listed; ask whoever runs the server.',
     })
   }
-  throw new RejoinError('claim-queued', 'The server gave this permission and has to be told first.', {
+  throw new RejoinError('claim-queued', untold, {
     hint: 'Try again when there is a connection.',
   })
 }

@@ -5,6 +5,7 @@ import { leftIn } from '../core/left-tokens.ts'
 import { takeAssertion } from '../core/take-assertion.ts'
 import type { Problem } from '../protocol/problem.ts'
 import type { ClaimAnswer, PutClaim } from '../protocol/put-claim.ts'
+import type { ClaimAuthority } from '../storage/claim-authority.ts'
 import type { RemoteChanges } from './apply-remote.ts'
 import type { SyncContext } from './sync-context.ts'
 
@@ -17,6 +18,7 @@ export interface ClaimDispatch {
   /** One round trip for a row that is `sent`. */
   readonly ask: (row: ClaimRow, signal?: AbortSignal) => Promise<ClaimAnswer | 'unreachable'>
   readonly release: (row: ClaimRow, note: string) => Promise<ClaimAnswer | Refusal | 'unreachable'>
+  readonly clearDoubt: ClaimAuthority['clearDoubt']
 }
 
 /** The server will never take this request, rule K4: asking again changes nothing. */
@@ -27,7 +29,7 @@ interface Refusal {
 /** Carries this device's decisions to the server, rules K3, K4 and K6. Asking twice is harmless: the `claimId` is the same. */
 export function createClaimDispatch(context: SyncContext, remote: RemoteChanges): ClaimDispatch {
   const { database, client, connection, running } = context
-  return { dispatch, ask, release }
+  return { dispatch, ask, release, clearDoubt }
 
   async function dispatch(sessionId: string): Promise<boolean> {
     const session = await database.read(sessionId)
@@ -124,6 +126,22 @@ export function createClaimDispatch(context: SyncContext, remote: RemoteChanges)
     if (answer === 'unreachable' || 'refused' in answer) return answer
     await database.transact(row.sessionId, 'strict', (each) => releaseClaim(each, row.claimId, answer))
     await remote.receive(row.sessionId, answer)
+    return answer
+  }
+
+  /** Said by a person of what nobody here holds: there is no row of it, and no lock. */
+  async function clearDoubt(
+    { sessionId, view: { token, attempt } }: Parameters<ClaimAuthority['clearDoubt']>[0],
+    note: string,
+    signal?: AbortSignal,
+  ): Promise<ClaimAnswer | Refusal | 'unreachable'> {
+    const { row } = await database.read(sessionId)
+    if (!row) return 'unreachable'
+    const claimId = context.environment.newId()
+    const body: PutClaim = { op: 'clear-doubt', incarnation: row.incarnation, claimId, attempt, note }
+    const answer = await put({ sessionId, token }, body, signal)
+    if (answer === 'unreachable' || 'refused' in answer) return answer
+    await remote.receive(sessionId, answer)
     return answer
   }
 

@@ -5,6 +5,7 @@ export const localAuthority: ClaimAuthority = {
   via: () => 'device',
   claim: async () => 'unreachable',
   release: async () => 'unreachable',
+  clearDoubt: async () => 'unreachable',
   takeTurn: async () => 'unreachable',
   firstLoad: async () => {},
   received: () => {},

@@ -186,6 +186,7 @@ export function openSync(options: SyncOptions): Sync {
       },
       claim: claims.ask,
       release: claims.release,
+      clearDoubt: claims.clearDoubt,
       async takeTurn({ sessionId, incarnation, turnId, leaseMs }, turnSignal) {
         const body = { op: 'take' as const, incarnation, turnId, leaseMs: Math.min(leaseMs, MAX_LEASE_MS) }
         const bound = { timeoutMs: CLAIM_TIMEOUT_MS, signal: turnSignal }

@@ -55,6 +55,7 @@ const full: Required<SessionRow> = {
   },
   refused: { ...problem, writeId: 'w1' },
   diverged: [...snapshot.conversation.decisions],
+  seenLate: ['c0.0.a'],
   deleted: { at: 1, unsynced: true },
 }
 
