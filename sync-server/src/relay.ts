@@ -73,6 +73,8 @@ export function createRelay({ server, changes, log, onMisuse }: RelayOptions): R
     const member = createMember(socket, peer, now)
     room.add(member)
     socket.on('message', (data, isBinary) => {
+      // Sent away, it may go on sending until it hears of that: nobody would tell it what became of it.
+      if (member.isClosing()) return
       const bytes = isBinary ? toBytes(data) : undefined
       const frame = bytes && decodeRoomFrame(bytes)
       if (bytes && frame) receive(room, member, frame, bytes)

@@ -32,7 +32,9 @@ export interface Member {
   /** Resolves when the bytes are out of this process, or the socket is gone. */
   readonly sendAndFlush: (bytes: Uint8Array) => Promise<void>
   readonly signal: (signal: Signal) => void
+  /** Begins the end, once: nothing is taken any more, and whoever does not answer is cut off 10 s later. */
   readonly close: (code: number, reason: string) => void
+  readonly isClosing: () => boolean
   /** Ends the connection without asking. */
   readonly cutOff: () => void
   /** Stops reading from it while too much of what it asked for is not done. */
@@ -48,11 +50,13 @@ const MAX_FRAMES_UNDER_WAY = 256
 /** How long after its access token ended a socket may stay, for the token to be renewed by a new socket. */
 const EXPIRY_GRACE_MS = 30_000
 const MAX_TIMER_MS = 2 ** 31 - 1
+const ANSWER_CLOSE_WITHIN_MS = 10_000
 
 export function createMember(socket: WebSocket, peer: Peer, now: () => number): Member {
   let alive = true
   let underWay = 0
   let expiry: NodeJS.Timeout | undefined
+  let closing: NodeJS.Timeout | undefined
   socket.on('pong', () => {
     alive = true
   })
@@ -64,18 +68,22 @@ export function createMember(socket: WebSocket, peer: Peer, now: () => number): 
 
   /** A peer that does not read is let go before what waits for it fills the memory; it pulls when it comes back. */
   function isWritable(): boolean {
-    if (socket.readyState !== socket.OPEN) return false
+    if (closing !== undefined || socket.readyState !== socket.OPEN) return false
     if (socket.bufferedAmount <= MAX_BUFFERED_BYTES) return true
     close(CLOSE_CODES.slowConsumer, 'too slow')
     return false
   }
 
   function close(code: number, reason: string): void {
+    if (closing !== undefined) return
+    closing = setTimeout(() => socket.terminate(), ANSWER_CLOSE_WITHIN_MS).unref()
     socket.close(code, reason)
+    // The answer to the close comes behind what was not read yet.
+    if (socket.isPaused) socket.resume()
   }
 
   async function hold(work: Promise<void>): Promise<void> {
-    if (++underWay >= MAX_FRAMES_UNDER_WAY) socket.pause()
+    if (++underWay >= MAX_FRAMES_UNDER_WAY && closing === undefined) socket.pause()
     try {
       await work
     } finally {
@@ -106,6 +114,7 @@ export function createMember(socket: WebSocket, peer: Peer, now: () => number): 
       }),
     signal: (signal) => send(encodeSignal(signal)),
     close,
+    isClosing: () => closing !== undefined || socket.readyState !== socket.OPEN,
     cutOff: () => socket.terminate(),
     hold,
     beat: () => {
@@ -116,6 +125,9 @@ export function createMember(socket: WebSocket, peer: Peer, now: () => number): 
       alive = false
       if (socket.readyState === socket.OPEN) socket.ping()
     },
-    release: () => clearTimeout(expiry),
+    release: () => {
+      clearTimeout(expiry)
+      clearTimeout(closing)
+    },
   }
 }

@@ -85,7 +85,7 @@ test('a socket that does not read is let go with 4508 before it fills the memory
   socket.bufferedAmount++
   slow.send(new Uint8Array(1))
   await slow.sendAndFlush(new Uint8Array(1))
-  expect(calls).toEqual(['send', 'close 4508', 'close 4508'])
+  expect(calls).toEqual(['send', 'close 4508'])
 })
 
 test('a socket is not read from while too much of what it sent is not stored', async () => {
@@ -99,5 +99,34 @@ test('a socket is not read from while too much of what it sent is not stored', a
   expect(socket.isPaused).toBe(true)
   store()
   await Promise.all(held)
+  expect(socket.isPaused).toBe(false)
+})
+
+test('F50 F62 a socket is closed once, and cut off when it does not answer; then nothing is left of it', () => {
+  const { socket, calls } = createSilentSocket()
+  const silent = member(socket)
+  expect(silent.isClosing()).toBe(false)
+  silent.close(4422, 'update-invalid')
+  silent.close(4410, 'deleted')
+  silent.send(new Uint8Array(1))
+  expect(silent.isClosing()).toBe(true)
+  vi.advanceTimersByTime(9999)
+  expect(calls).toEqual(['close 4422'])
+  vi.advanceTimersByTime(1)
+  expect(calls).toEqual(['close 4422', 'terminate'])
+  const answering = member(createSilentSocket().socket)
+  answering.close(4422, 'update-invalid')
+  answering.release()
+  expect(vi.getTimerCount()).toBe(0)
+})
+
+test('F62 a socket that is not read from is read again when it is sent away, to see its answer', async () => {
+  const { socket } = createSilentSocket()
+  const eager = member(socket)
+  const never = new Promise<void>(() => {})
+  for (let at = 0; at < 256; at++) void eager.hold(never)
+  expect(socket.isPaused).toBe(true)
+  eager.close(4503, 'try again')
+  void eager.hold(never)
   expect(socket.isPaused).toBe(false)
 })

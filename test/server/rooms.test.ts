@@ -340,6 +340,19 @@ test('F62 a frame over the limit closes its socket with 1009', async () => {
   expect(await client.closed).toBe(1009)
 })
 
+test('F62 G9 nothing is taken from a socket that was sent away, whatever it sends until it hears of that', async () => {
+  const { client } = await hello('s1@i1')
+  const doc = new Y.Doc()
+  doc.getArray('messages').insert(0, ['written before it knew'])
+  // In one piece, so that all of it is there when the first frame is refused.
+  client.socket.send('no frame of this protocol')
+  client.send(encodeUpdate(Y.encodeStateAsUpdate(doc)))
+  client.signal({ kind: 'mark', n: 1 })
+  expect(await client.closed).toBe(4400)
+  expect(client.frames.some((it) => it.kind === 'signal' && it.signal.kind === 'marked')).toBe(false)
+  expect((await ask('/v1/sessions/s1')).status).toBe(404)
+})
+
 test('another version of the protocol is told ours, and closed', async () => {
   const client = await join('s1@i1')
   client.signal({ kind: 'hello', version: 2, device: 'b', since: 0 })
