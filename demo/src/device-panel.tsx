@@ -53,7 +53,7 @@ function OpenDevice({ rejoin, profile, options, counter }: DevicePanelProps & { 
   return (
     <>
       <SessionList rejoin={rejoin} deviceLabel={profile.label} current={sessionId} onChoose={setSessionId} />
-      <AttentionList rejoin={rejoin} deviceLabel={profile.label} />
+      <AttentionList rejoin={rejoin} deviceLabel={profile.label} onOpen={setSessionId} />
       <ChatView
         key={sessionId}
         rejoin={rejoin}
@@ -97,6 +97,7 @@ function NetworkSwitch({ network }: { readonly network: SwitchedNetwork }) {
       aria-checked={on}
       className="switch"
       data-testid="network-switch"
+      title="Of this device, in all of its tabs"
       onClick={() => network.turn(!on)}
     >
       <span className="switch-text">{on ? 'Network on' : 'Network off'}</span>
