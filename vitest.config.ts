@@ -65,7 +65,8 @@ export default defineConfig({
           hookTimeout: 60_000,
           // A browser on a loaded machine can miss a bound; the report says which test needed its second try.
           retry: 1,
-          fileParallelism: false,
+          // Most of a test's time is spent waiting: two run at once, on any machine.
+          maxWorkers: 2,
           // The files share nothing but the connection to the browser, and every import of its driver takes a second.
           isolate: false,
         },

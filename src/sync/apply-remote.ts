@@ -7,7 +7,8 @@ import { base64ToBytes } from '../protocol/base64.ts'
 import { type Epoch, isEarlierEpoch } from '../protocol/identity.ts'
 import type { SessionAnswer } from '../protocol/session-answer.ts'
 import type { GetUpdatesAnswer } from '../protocol/updates.ts'
-import { refuseServer } from './connection.ts'
+import { refuseServer, SERVER_BEHIND } from './connection.ts'
+import { createExchange } from './exchange.ts'
 import type { SyncContext } from './sync-context.ts'
 
 /** An answer is held back for a running claim at most this long after its start, rule K5. */
@@ -36,6 +37,7 @@ export interface RemoteChanges {
  */
 export function createRemoteChanges(context: SyncContext, onEpoch: () => void): RemoteChanges {
   const { database, documents, client, connection, environment } = context
+  const ask = createExchange(context)
   const order = new Map<string, Promise<unknown>>()
   let entering: Promise<void> | undefined
   return {
@@ -95,7 +97,7 @@ export function createRemoteChanges(context: SyncContext, onEpoch: () => void): 
       if (!row || row.deleted) return false
       if (row.pulled >= head) return true
       const { incarnation } = row
-      const reply = connection.hear(await client.getUpdates(sessionId, row.pulled, incarnation, context.signal))
+      const reply = await ask(sessionId, () => client.getUpdates(sessionId, row.pulled, incarnation, context.signal))
       if (reply.kind !== 'answer' || !(await hear(reply.body))) return false
       const { body } = reply
       if (body.incarnation !== incarnation) return false
@@ -126,7 +128,7 @@ export function createRemoteChanges(context: SyncContext, onEpoch: () => void): 
     // Some rows are in the new epoch already: an answer of the one before comes too late for them.
     await entering
     const meta = context.meta()
-    const refused = refuseServer(answer, meta)
+    const refused = refuseServer(answer, meta) ?? (connection.hasEnded(answer.epoch) ? SERVER_BEHIND : undefined)
     if (refused) {
       connection.set(refused)
       return false

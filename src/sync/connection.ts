@@ -26,11 +26,15 @@ export interface Connection extends Observable<ConnectionState> {
   readonly set: (next: ConnectionState) => void
   /** Learns from a reply whether the server is there, and hands it on. */
   readonly hear: <T>(reply: Reply<T>) => Reply<T>
+  /** The server's data went back in this epoch: nothing is exchanged before another one begins. */
+  readonly endEpoch: (epoch: Epoch) => void
+  readonly hasEnded: (epoch: Epoch) => boolean
 }
 
 /** `isCurrent`: false for an epoch that is not the one known; what this device has counts for nothing there yet (G9). */
 export function createConnection(initial: ConnectionState, isCurrent: (epoch: Epoch) => boolean): Connection {
   const value = createObservableValue<ConnectionState>(initial)
+  let ended: Epoch | undefined
   const set = (next: ConnectionState) => {
     const before = value.get()
     if (before.state === next.state && reasonOf(before) === reasonOf(next)) return
@@ -48,6 +52,11 @@ export function createConnection(initial: ConnectionState, isCurrent: (epoch: Ep
       } else if (reply.kind === 'answer' ? !isOfAnother(reply.body) : reply.status < 429) set({ state: 'online' })
       return reply
     },
+    endEpoch(epoch) {
+      ended = epoch
+      set(SERVER_BEHIND)
+    },
+    hasEnded: (epoch) => epoch === ended,
   }
 
   function isOfAnother(body: unknown): boolean {

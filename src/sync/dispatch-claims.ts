@@ -7,6 +7,7 @@ import type { Problem } from '../protocol/problem.ts'
 import type { ClaimAnswer, PutClaim } from '../protocol/put-claim.ts'
 import type { ClaimAuthority } from '../storage/claim-authority.ts'
 import type { RemoteChanges } from './apply-remote.ts'
+import { createExchange } from './exchange.ts'
 import type { SyncContext } from './sync-context.ts'
 
 /** A claim inside a save waits this long for its answer, rule K10. */
@@ -28,7 +29,8 @@ interface Refusal {
 
 /** Carries this device's decisions to the server, rules K3, K4 and K6. Asking twice is harmless: the `claimId` is the same. */
 export function createClaimDispatch(context: SyncContext, remote: RemoteChanges): ClaimDispatch {
-  const { database, client, connection, running } = context
+  const { database, client, running } = context
+  const exchange = createExchange(context)
   return { dispatch, ask, release, clearDoubt }
 
   async function dispatch(sessionId: string): Promise<boolean> {
@@ -151,7 +153,7 @@ export function createClaimDispatch(context: SyncContext, remote: RemoteChanges)
     signal?: AbortSignal,
   ): Promise<ClaimAnswer | Refusal | 'unreachable'> {
     const options = { timeoutMs: CLAIM_TIMEOUT_MS, signal }
-    const reply = connection.hear(await client.putClaim(row.sessionId, row.token, body, options))
+    const reply = await exchange(row.sessionId, () => client.putClaim(row.sessionId, row.token, body, options))
     if (reply.kind === 'answer') return (await remote.hear(reply.body)) ? reply.body : 'unreachable'
     if (reply.kind !== 'problem') return 'unreachable'
     const { status, problem, current } = reply

@@ -3,12 +3,11 @@ import { areMessagesRefused } from '../core/refused-messages.ts'
 import { createSessionRow } from '../core/save-snapshot.ts'
 import type { FeedItem } from '../protocol/feed.ts'
 import type { Epoch, ETag, Incarnation } from '../protocol/identity.ts'
-import type { SessionAnswer } from '../protocol/session-answer.ts'
 import { hasUnsentUpdates, type IndexedSession } from '../storage/session-index.ts'
 import type { RemoteChanges } from './apply-remote.ts'
 import { createBackOff } from './back-off.ts'
-import { SERVER_BEHIND } from './connection.ts'
 import { type ClaimDispatch, hasUnsentClaims } from './dispatch-claims.ts'
+import { createExchange } from './exchange.ts'
 import type { LiveSockets } from './live-sockets.ts'
 import type { UpdatePush } from './push-updates.ts'
 import type { SnapshotPush } from './put-snapshot.ts'
@@ -17,6 +16,7 @@ import type { SyncContext } from './sync-context.ts'
 
 /** A lost hint is healed by a look at the feed this often. */
 const POLL_MS = 20_000
+const LOOK_SOON_MS = 1000
 /** Changes of one session within this time are sent together. */
 const GATHER_MS = 20
 
@@ -29,6 +29,8 @@ export interface SyncEngine {
   readonly retryNow: () => void
   /** Looks at the feed, where the server is known to be there. */
   readonly lookAround: () => void
+  /** The same within a second, so that not all devices come at once when a server goes. */
+  readonly lookSoon: () => void
   readonly stop: () => void
 }
 
@@ -49,6 +51,7 @@ export function startSyncEngine(context: SyncContext, parts: EngineParts): SyncE
   const { database, index, client, connection, environment } = context
   const { timers } = environment
   const { positions } = parts
+  const ask = createExchange(context)
   const backOff = createBackOff(environment.random)
   const waiting = new Set<string>()
   /** How far the feed was read by this tab; another epoch's feed is another one. */
@@ -57,6 +60,7 @@ export function startSyncEngine(context: SyncContext, parts: EngineParts): SyncE
   let gathering: unknown
   let retrying: unknown
   let polling: unknown
+  let soon: unknown
   let working: Promise<void> | undefined
   let looking: Promise<void> | undefined
 
@@ -78,12 +82,12 @@ export function startSyncEngine(context: SyncContext, parts: EngineParts): SyncE
   retryNow()
   poll()
 
-  return { wake, moved, retryNow, lookAround, stop }
+  return { wake, moved, retryNow, lookAround, lookSoon, stop }
 
   function stop(): void {
     stopped = true
     for (const end of [stopIndex, stopOnline, stopVisible, stopOffline, stopConnection]) end()
-    for (const timer of [gathering, retrying, polling]) timers.clearTimeout(timer)
+    for (const timer of [gathering, retrying, polling, soon]) timers.clearTimeout(timer)
   }
 
   function wake(sessionId: string): void {
@@ -118,6 +122,14 @@ export function startSyncEngine(context: SyncContext, parts: EngineParts): SyncE
     if (connection.get().state === 'online') retryNow()
   }
 
+  function lookSoon(): void {
+    if (stopped) return
+    soon ??= timers.setTimeout(() => {
+      soon = undefined
+      lookAround()
+    }, environment.random() * LOOK_SOON_MS)
+  }
+
   function poll(): void {
     polling = timers.setTimeout(() => {
       lookAround()
@@ -150,14 +162,14 @@ export function startSyncEngine(context: SyncContext, parts: EngineParts): SyncE
       })
   }
 
+  /** Not before the feed was read: what it says to be deleted is not sent (G8), and only it shows the right server. */
   function canSend(): boolean {
-    const { state } = connection.get()
-    return state === 'online' || state === 'connecting'
+    return connection.get().state === 'online' && positions.isCaughtUp()
   }
 
   async function drain(): Promise<void> {
     for (const sessionId of waiting) {
-      if (stopped) return
+      if (stopped || !canSend()) return
       waiting.delete(sessionId)
       if (await syncSession(sessionId)) continue
       waiting.add(sessionId)
@@ -196,13 +208,12 @@ export function startSyncEngine(context: SyncContext, parts: EngineParts): SyncE
       if (reply.kind === 'problem' && reply.status !== 401) {
         connection.set({ state: 'offline', reason: reply.problem.message })
       }
-      if (reply.kind !== 'answer') return retryLater()
-      if (!(await parts.remote.hear(reply.body))) return
+      if (reply.kind !== 'answer' || !(await parts.remote.hear(reply.body))) return retryLater()
       const { items, head, more } = reply.body
       // Another epoch began with this very answer: its feed is to be read from the start.
       if (epoch !== undefined && reply.body.epoch !== epoch) continue
       if (head < since) {
-        connection.set(SERVER_BEHIND)
+        connection.endEpoch(reply.body.epoch)
         return retryLater()
       }
       connection.set({ state: 'online' })
@@ -232,6 +243,7 @@ export function startSyncEngine(context: SyncContext, parts: EngineParts): SyncE
   /** False: the server is out of reach, try again later. */
   async function syncSession(sessionId: string): Promise<boolean> {
     for (let round = 0; round < 20 && !stopped; round++) {
+      if (!canSend()) return false
       const { row, deletes } = await database.read(sessionId)
       for (const removal of deletes) {
         const told = await tellDeleted(removal)
@@ -280,18 +292,13 @@ export function startSyncEngine(context: SyncContext, parts: EngineParts): SyncE
       return true
     }
     if (!remote && !incoming) return true
-    const { epoch } = context.meta()
-    const reply = connection.hear(await client.getSession(sessionId, context.signal))
+    const reply = await ask(sessionId, () => client.getSession(sessionId, context.signal))
     if (reply.kind === 'unreachable') return false
     if (reply.kind === 'problem') {
       if (reply.problem.retryable || reply.status === 401) return false
       if (reply.status === 410) await parts.remote.deleted(sessionId)
       positions.delete(sessionId)
       return true
-    }
-    if (reply.body.epoch === epoch && isBehind(row, reply.body)) {
-      connection.set(SERVER_BEHIND)
-      return false
     }
     const applied = await parts.remote.receive(sessionId, reply.body)
     if (applied && positions.get(sessionId) === remote) positions.delete(sessionId)
@@ -304,9 +311,8 @@ export function startSyncEngine(context: SyncContext, parts: EngineParts): SyncE
     const ended = row?.local?.terminalTurns?.find((turn) => turn.turnId === row.lease?.turnId)
     if (!row?.lease || !ended || row.lease.device !== context.meta().device) return true
     const { incarnation } = row
-    const reply = connection.hear(
-      await client.putTurn(sessionId, { op: 'release', incarnation, turnId: ended.turnId, outcome: ended.outcome }),
-    )
+    const { turnId, outcome } = ended
+    const reply = await ask(sessionId, () => client.putTurn(sessionId, { op: 'release', incarnation, turnId, outcome }))
     if (reply.kind === 'answer') await parts.remote.receive(sessionId, reply.body)
     return reply.kind !== 'unreachable'
   }
@@ -327,12 +333,6 @@ function isUnsent(session: IndexedSession): boolean {
 
 function isLevel(row: SessionRow, remote: RemotePosition): boolean {
   return row.pulled >= remote.head && (remote.etag ?? undefined) === row.base?.etag
-}
-
-/** `row` was read before the server was asked: what it acknowledged by then it had. */
-function isBehind(row: SessionRow, { incarnation, head, snapshot }: SessionAnswer): boolean {
-  if (row.incarnation !== incarnation) return false
-  return head < row.pulled || (row.base !== undefined && (snapshot?.cursor ?? -1) < row.base.cursor)
 }
 
 /** Deleted here, and the server is still to hear of it: what the feed says is older news. */

@@ -1,5 +1,6 @@
 import { RejoinError } from '../errors.ts'
 import type { RemoteChanges } from './apply-remote.ts'
+import { createExchange } from './exchange.ts'
 import type { SyncContext } from './sync-context.ts'
 
 /** A session that this device does not have yet is asked for at most this long, rules I4 and K10. */
@@ -15,6 +16,7 @@ const ABSENT_MS = 10_000
  */
 export function createFirstLoad(context: SyncContext, remote: RemoteChanges): (sessionId: string) => Promise<void> {
   const { database, client, connection, environment } = context
+  const exchange = createExchange(context)
   const loading = new Map<string, Promise<void>>()
   const absentSince = new Map<string, number>()
   return (sessionId) => loading.get(sessionId) ?? share(sessionId)
@@ -48,7 +50,7 @@ export function createFirstLoad(context: SyncContext, remote: RemoteChanges): (s
     const timer = environment.timers.setTimeout(() => bound.abort(new Error('timed out')), FIRST_LOAD_MS)
     const signal = AbortSignal.any([bound.signal, context.signal])
     try {
-      const reply = connection.hear(await client.getSession(sessionId, signal))
+      const reply = await exchange(sessionId, () => client.getSession(sessionId, signal))
       if (reply.kind === 'unreachable') return false
       if (reply.kind === 'problem') {
         const absent = reply.status === 404 || reply.status === 410

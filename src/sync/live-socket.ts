@@ -150,10 +150,21 @@ export function openLiveSocket(sessionId: string, options: LiveSocketsOptions): 
     if (areMessagesRefused(position)) return
     const token = typeof options.token === 'function' ? await options.token() : options.token
     if (closed || !open || open.provider.wsconnected || open.provider.wsconnecting) return
+    if (open.document.incarnation !== position.incarnation) {
+      // The document is about to hear of it, or to end: it must not speak in the room of another.
+      connectLater()
+      return
+    }
     joined = position.incarnation
     open.provider.roomname = roomName(sessionId, joined)
     open.provider.protocols = token === undefined ? [SUBPROTOCOL] : [SUBPROTOCOL, BEARER_PREFIX + token]
     open.provider.connect()
+  }
+
+  function connectLater(): void {
+    if (closed) return
+    timers.clearTimeout(timer)
+    timer = timers.setTimeout(() => connect().catch(options.onError), backOff.nextMs())
   }
 
   /** The provider sends by itself: nothing before the server is known to be the right one, nothing that it cannot take. */
@@ -185,13 +196,14 @@ export function openLiveSocket(sessionId: string, options: LiveSocketsOptions): 
       if (status === 'connected') hello().catch(options.onError)
     })
     provider.on('connection-close', () => {
+      if (live.admitted && !closed) options.onLost(sessionId)
       live = notYet
       endMarks()
     })
     provider.on('closed', ({ code }) => {
       if (closed) return
       if (isPermanentClose(code)) refused(code).catch(options.onError)
-      else timer = timers.setTimeout(() => connect().catch(options.onError), backOff.nextMs())
+      else connectLater()
     })
   }
 
@@ -248,7 +260,7 @@ export function openLiveSocket(sessionId: string, options: LiveSocketsOptions): 
       .then((known) => {
         if (known) return connect()
         // An earlier epoch: a server that is not restored yet, or is about to go.
-        if (!closed) timer = timers.setTimeout(() => connect().catch(options.onError), backOff.nextMs())
+        connectLater()
         return undefined
       })
       .catch(options.onError)
@@ -269,9 +281,13 @@ export function openLiveSocket(sessionId: string, options: LiveSocketsOptions): 
   }
 
   async function stored(head: number, etag: string | null): Promise<void> {
-    await open?.document.flush()
-    // Another epoch may have begun meanwhile, in which the position means nothing.
-    if (!closed && isCurrent()) options.onChanged(sessionId, { head, etag, epoch: live.epoch })
+    const document = open?.document
+    const incarnation = joined
+    if (!document || incarnation === undefined) return
+    await document.flush()
+    // Another document, or another epoch, may have begun meanwhile, in which the position means nothing.
+    if (closed || open?.document !== document || !isCurrent()) return
+    options.onChanged(sessionId, { incarnation, epoch: live.epoch, head, etag })
   }
 
   async function mark(): Promise<boolean> {
@@ -291,7 +307,7 @@ export function openLiveSocket(sessionId: string, options: LiveSocketsOptions): 
         finish(false)
         // Silent for this long is a half-open socket: let go of it, and come back.
         open?.provider.disconnect()
-        if (!closed) timer = timers.setTimeout(() => connect().catch(options.onError), backOff.nextMs())
+        connectLater()
       }, MARK_TIMEOUT_MS)
       const finish = (marked: boolean) => {
         timers.clearTimeout(bound)

@@ -1,4 +1,4 @@
-import type { Epoch, ETag } from '../protocol/identity.ts'
+import type { Epoch, ETag, Incarnation } from '../protocol/identity.ts'
 import type { Signal } from '../protocol/signal.ts'
 
 /** The sockets of the sessions that are open on this device, held by the tab that sends. */
@@ -22,10 +22,20 @@ export type Admission =
 
 export type Welcome = Extract<Signal, { kind: 'welcome' }>
 
+/** Where the session stands, of the incarnation and in the epoch that the socket was joined for. */
+export interface SocketPosition {
+  readonly incarnation: Incarnation
+  readonly epoch: Epoch | undefined
+  readonly head: number
+  readonly etag: ETag | null
+}
+
 /** What a socket tells of its session. */
 export interface SocketEvents {
   /** All updates up to `head` are stored; the session stands at `etag`. */
-  readonly onChanged: (sessionId: string, at: { head: number; etag: ETag | null; epoch: Epoch | undefined }) => void
+  readonly onChanged: (sessionId: string, at: SocketPosition) => void
+  /** A socket ended that worked: the server may be gone. */
+  readonly onLost: (sessionId: string) => void
   /** The server closed the room for good. */
   readonly onRefused: (sessionId: string, closeCode: number) => void
   /** The server of the socket said who it is. `since`: as told. Nothing is exchanged with it unless this answers `admitted`. */

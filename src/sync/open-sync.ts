@@ -1,18 +1,18 @@
 import { isOver } from '../core/enter-epoch.ts'
 import type { Environment } from '../core/environment.ts'
 import { createObservableValue, type Observable } from '../core/observable-value.ts'
-import type { Epoch, ETag } from '../protocol/identity.ts'
 import { MAX_LEASE_MS } from '../protocol/put-turn.ts'
 import type { ClaimAuthority } from '../storage/claim-authority.ts'
 import type { Names } from '../storage/names.ts'
 import { createRemoteChanges } from './apply-remote.ts'
-import { createConnection, refuseServer, SERVER_BEHIND } from './connection.ts'
+import { createConnection, refuseServer } from './connection.ts'
 import { CLAIM_TIMEOUT_MS, createClaimDispatch } from './dispatch-claims.ts'
 import { type SyncEngine, startSyncEngine } from './engine.ts'
+import { createExchange } from './exchange.ts'
 import { createFirstLoad } from './first-load.ts'
 import { type AccessToken, createHttpClient } from './http-client.ts'
 import { lead } from './lead.ts'
-import type { Admission, LiveSockets, Welcome } from './live-sockets.ts'
+import type { Admission, LiveSockets, SocketPosition, Welcome } from './live-sockets.ts'
 import { openLiveSockets } from './open-live-sockets.ts'
 import { createUpdatePush } from './push-updates.ts'
 import { createSnapshotPush } from './put-snapshot.ts'
@@ -53,6 +53,7 @@ export function openSync(options: SyncOptions): Sync {
     signal,
   })
   const context: SyncContext = { ...options, client, connection }
+  const exchange = createExchange(context)
   const remote = createRemoteChanges(context, retryNow)
   const claims = createClaimDispatch(context, remote)
   const firstLoad = createFirstLoad(context, remote)
@@ -112,6 +113,7 @@ export function openSync(options: SyncOptions): Sync {
       onChanged: (sessionId, at) => {
         stored(sessionId, at).catch(options.onError)
       },
+      onLost: () => sending.get()?.engine.lookSoon(),
       onRefused: (sessionId) => sending.get()?.engine.wake(sessionId),
       onUnknown: () => sending.get()?.engine.lookAround(),
       onTooLarge: (sessionId) => sending.get()?.engine.wake(sessionId),
@@ -153,8 +155,9 @@ export function openSync(options: SyncOptions): Sync {
   /** The same look at who speaks as at an HTTP answer. */
   function onWelcome(welcome: Welcome, since: number): Admission {
     const known = options.meta()
-    const behind = welcome.epoch === known.epoch && welcome.head < since
-    const refused = refuseServer(welcome, known) ?? (behind ? SERVER_BEHIND : undefined)
+    const refused = refuseServer(welcome, known)
+    if (!refused && welcome.epoch === known.epoch && welcome.head < since) connection.endEpoch(welcome.epoch)
+    if (connection.hasEnded(welcome.epoch)) return { kind: 'refused' }
     if (refused) {
       connection.set(refused)
       return { kind: 'refused' }
@@ -165,12 +168,9 @@ export function openSync(options: SyncOptions): Sync {
   }
 
   /** The socket has sent all updates up to `head`, and they are stored. */
-  async function stored(
-    sessionId: string,
-    { head, etag, epoch }: { head: number; etag: ETag | null; epoch: Epoch | undefined },
-  ): Promise<void> {
+  async function stored(sessionId: string, { incarnation, head, etag, epoch }: SocketPosition): Promise<void> {
     await options.database.transact(sessionId, 'relaxed', ({ row }) => {
-      if (!row || row.deleted || row.pulled >= head) return { result: undefined }
+      if (row?.incarnation !== incarnation || row.deleted || row.pulled >= head) return { result: undefined }
       if (epoch !== undefined && isOver(row, epoch)) return { result: undefined }
       return { change: { row: { ...row, confirmed: true, pulled: head } }, result: undefined }
     })
@@ -190,7 +190,7 @@ export function openSync(options: SyncOptions): Sync {
       async takeTurn({ sessionId, incarnation, turnId, leaseMs }, turnSignal) {
         const body = { op: 'take' as const, incarnation, turnId, leaseMs: Math.min(leaseMs, MAX_LEASE_MS) }
         const bound = { timeoutMs: CLAIM_TIMEOUT_MS, signal: turnSignal }
-        const reply = connection.hear(await client.putTurn(sessionId, body, bound))
+        const reply = await exchange(sessionId, () => client.putTurn(sessionId, body, bound))
         return reply.kind === 'answer' && (await remote.hear(reply.body)) ? reply.body : 'unreachable'
       },
       firstLoad,

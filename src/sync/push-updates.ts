@@ -6,6 +6,7 @@ import { splitUpdate } from '../messages/split-update.ts'
 import { base64ToBytes, bytesToBase64 } from '../protocol/base64.ts'
 import type { Problem } from '../protocol/problem.ts'
 import type { RemoteChanges } from './apply-remote.ts'
+import { createExchange } from './exchange.ts'
 import type { Reply } from './http-client.ts'
 import type { LiveSockets } from './live-sockets.ts'
 import type { SyncContext } from './sync-context.ts'
@@ -25,7 +26,8 @@ export interface UpdatePush {
 
 /** Sends local updates: over the session's socket while there is one, else by POST. */
 export function createUpdatePush(context: SyncContext, remote: RemoteChanges, sockets: LiveSockets): UpdatePush {
-  const { database, documents, client, connection } = context
+  const { database, documents, client } = context
+  const ask = createExchange(context)
   return { push }
 
   async function push(sessionId: string): Promise<'sent' | 'unreachable' | 'refused'> {
@@ -85,7 +87,7 @@ export function createUpdatePush(context: SyncContext, remote: RemoteChanges, so
     const log = createLogState()
     try {
       for (let since = 0; ; ) {
-        const reply = connection.hear(await client.getUpdates(sessionId, since, incarnation, context.signal))
+        const reply = await ask(sessionId, () => client.getUpdates(sessionId, since, incarnation, context.signal))
         if (reply.kind === 'problem' && reply.status === 404) return log.stateVector()
         if (reply.kind === 'problem') return refusedElsewhere(sessionId, reply)
         if (reply.kind !== 'answer' || !(await remote.hear(reply.body))) return 'unreachable'
@@ -125,7 +127,7 @@ export function createUpdatePush(context: SyncContext, remote: RemoteChanges, so
 
   async function post(sessionId: string, incarnation: string, batch: readonly Uint8Array[]): Promise<Posted> {
     const body = { incarnation, updates: batch.map(bytesToBase64) }
-    const reply = connection.hear(await client.postUpdates(sessionId, body))
+    const reply = await ask(sessionId, () => client.postUpdates(sessionId, body))
     if (reply.kind === 'unreachable') return 'unreachable'
     if (reply.kind === 'answer') return (await remote.hear(reply.body)) ? 'stored' : 'unreachable'
     if (reply.problem.code === 'other-incarnation' || reply.status === 410) return refusedElsewhere(sessionId, reply)
@@ -140,7 +142,7 @@ export function createUpdatePush(context: SyncContext, remote: RemoteChanges, so
     const missing = await documents.missing(sessionId, base64ToBytes(stateVector))
     for (const piece of splitUpdate(missing, BATCH_BYTES)) {
       const body = { incarnation, updates: [bytesToBase64(piece)] }
-      const reply = connection.hear(await client.postUpdates(sessionId, body))
+      const reply = await ask(sessionId, () => client.postUpdates(sessionId, body))
       if (reply.kind === 'answer' && (await remote.hear(reply.body))) continue
       if (reply.kind !== 'problem' || reply.problem.retryable || reply.status === 401) return 'unreachable'
       await refuse(sessionId, reply.problem)

@@ -2,6 +2,7 @@ import type { Snapshot } from '../contract/session-snapshot.ts'
 import { cutOrphans } from '../core/cut-orphans.ts'
 import { beginPush, forgetPush, type PushStep, refusePush } from '../core/push-snapshot.ts'
 import type { RemoteChanges } from './apply-remote.ts'
+import { createExchange } from './exchange.ts'
 import type { SyncContext } from './sync-context.ts'
 
 export interface SnapshotPush {
@@ -11,7 +12,8 @@ export interface SnapshotPush {
 
 /** Sends a session's snapshot by compare-and-set, rule R3: one write at a time, the same one until it is answered. */
 export function createSnapshotPush(context: SyncContext, remote: RemoteChanges): SnapshotPush {
-  const { database, documents, client, connection, environment } = context
+  const { database, documents, client, environment } = context
+  const ask = createExchange(context)
   return { push }
 
   async function push(sessionId: string): Promise<'done' | 'again' | 'later' | 'unreachable'> {
@@ -42,7 +44,7 @@ export function createSnapshotPush(context: SyncContext, remote: RemoteChanges):
     sessionId: string,
     { request, ifMatch }: Extract<PushStep, { kind: 'put' }>,
   ): Promise<'again' | 'unreachable'> {
-    const reply = connection.hear(await client.putSession(sessionId, request, ifMatch))
+    const reply = await ask(sessionId, () => client.putSession(sessionId, request, ifMatch))
     const { writeId } = request
     if (reply.kind === 'unreachable') return 'unreachable'
     if (reply.kind === 'answer') {

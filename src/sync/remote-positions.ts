@@ -14,6 +14,7 @@ export interface RemotePositions {
   readonly set: (sessionId: string, position: RemotePosition) => void
   readonly delete: (sessionId: string) => void
   readonly isEmpty: () => boolean
+  readonly isCaughtUp: () => boolean
   /** The feed was read to its end. */
   readonly catchUp: () => void
   /** Nobody hears of changes for a while: the feed is to be read again before anything is known to be level. */
@@ -37,6 +38,7 @@ export function createRemotePositions(): RemotePositions {
     set: (sessionId, position) => change(() => positions.set(sessionId, position)),
     delete: (sessionId) => change(() => positions.delete(sessionId)),
     isEmpty: () => positions.size === 0,
+    isCaughtUp: () => caughtUp,
     catchUp: () =>
       change(() => {
         caughtUp = true

@@ -44,8 +44,7 @@ async function openWithOneRunning(): Promise<{ readonly rejoin: Rejoin; readonly
 /** As upstream's queue does: the next save is built as soon as the claim rejected, for the cursor that it was for. */
 async function clickAndLeaveOver(rejoin: Rejoin, stored: Snapshot, leftover: readonly Confirmation[]) {
   const clicked = { ...stored, cursor: stored.cursor + 1, confirmations: [first('approving'), second('approving')] }
-  const failure = await rejoin.storage.save(clicked, stored.cursor).catch((error: unknown) => error)
-  expect(failure).toMatchObject({ code: 'claim-queued' })
+  await expect(rejoin.storage.save(clicked, stored.cursor)).rejects.toMatchObject({ code: 'claim-queued' })
   return rejoin.storage.save({ ...clicked, confirmations: leftover }, stored.cursor)
 }
 

@@ -110,36 +110,61 @@ test('G10 a socket of another account on the very same server is told nothing ei
   await shared.end()
 })
 
-test('I2 a room that is refused after the session took another incarnation is left for the room of that one', async () => {
+/** A server whose rooms only say who came, and a device whose session has the incarnations that it is told to have. */
+async function watchRooms(incarnations: { row: string; document: string }) {
   const rooms: string[] = []
   const sockets = new WebSocketServer({ port: 0, host: '127.0.0.1', handleProtocols: () => SUBPROTOCOL })
   await once(sockets, 'listening')
   const { port } = sockets.address() as AddressInfo
-  let incarnation = 'i1'
-  sockets.on('connection', (socket, { url }) => {
-    rooms.push(String(url))
-    if (rooms.length > 1) return
-    incarnation = 'i2'
-    socket.close(CLOSE_CODES.otherIncarnation)
-  })
+  sockets.on('connection', (_socket, { url }) => rooms.push(String(url).split('/').at(-1) ?? ''))
   const { environment } = createTestDevice('tablet', undefined)
   const refusals: number[] = []
-  const socket = openLiveSocket('s1', {
-    serverUrl: `http://127.0.0.1:${port}`,
-    device: 'tablet',
-    environment,
-    documents: {
-      open: async () => ({ doc: new Y.Doc(), ended: new AbortController().signal, addServerOrigin: () => () => {} }),
+  const document = {
+    doc: new Y.Doc(),
+    ended: new AbortController().signal,
+    addServerOrigin: () => () => {},
+    get incarnation() {
+      return incarnations.document
     },
-    position: async () => ({ incarnation, pulled: 0, confirmed: true }),
-    epoch: () => undefined,
-    onRefused: (_sessionId: string, code: number) => refusals.push(code),
-    onError: (error: unknown) => expect.unreachable(String(error)),
-  } as unknown as LiveSocketsOptions)
-  await eventually(() => expect(rooms.map((room) => room.split('/').at(-1))).toEqual(['s1@i1', 's1@i2']))
+  }
+  const open = () =>
+    openLiveSocket('s1', {
+      serverUrl: `http://127.0.0.1:${port}`,
+      device: 'tablet',
+      environment,
+      documents: { open: async () => document },
+      position: async () => ({ incarnation: incarnations.row, pulled: 0, confirmed: true }),
+      epoch: () => undefined,
+      onRefused: (_sessionId: string, code: number) => refusals.push(code),
+      onError: (error: unknown) => expect.unreachable(String(error)),
+    } as unknown as LiveSocketsOptions)
+  return { rooms, refusals, sockets, open }
+}
+
+test('I2 a room that is refused after the session took another incarnation is left for the room of that one', async () => {
+  const incarnations = { row: 'i1', document: 'i1' }
+  const { rooms, refusals, sockets, open } = await watchRooms(incarnations)
+  sockets.once('connection', (socket) => {
+    Object.assign(incarnations, { row: 'i2', document: 'i2' })
+    socket.close(CLOSE_CODES.otherIncarnation)
+  })
+  const socket = open()
+  await eventually(() => expect(rooms).toEqual(['s1@i1', 's1@i2']))
   for (const each of sockets.clients) each.close(CLOSE_CODES.otherIncarnation)
   await eventually(() => expect(refusals).toEqual([CLOSE_CODES.otherIncarnation]))
   expect(rooms).toHaveLength(2)
+  socket.close()
+  sockets.close()
+})
+
+test('I2 a document joins no room of another incarnation than its own: it waits until it has heard of it', async () => {
+  const incarnations = { row: 'i2', document: 'i1' }
+  const { rooms, sockets, open } = await watchRooms(incarnations)
+  const socket = open()
+  await new Promise((resolve) => setTimeout(resolve, 100))
+  expect(rooms).toEqual([])
+  incarnations.document = 'i2'
+  await eventually(() => expect(rooms).toEqual(['s1@i2']))
   socket.close()
   sockets.close()
 })
