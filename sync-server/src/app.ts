@@ -88,8 +88,10 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
     const problem = problemOf(error)
     const { code, hint } = problem
     if (code === 'internal') request.log.error({ err: error, path: pathOf(request.url) }, 'request failed')
-    if (code === 'unauthorized' || code === 'forbidden')
-      request.log.warn({ code, path: pathOf(request.url) }, 'refused')
+    if (code === 'unauthorized' || code === 'forbidden') {
+      const why = problem.why ?? problem.message
+      request.log.warn({ code, path: pathOf(request.url), why, hint }, 'refused')
+    }
     if (code === 'unauthorized') reply.header('www-authenticate', 'Bearer')
     const { account } = request.identity ?? {}
     const { status, retryable } = PROBLEMS[code]
@@ -203,6 +205,7 @@ function problemOf(error: FastifyError): {
   readonly code: ProblemCode
   readonly message: string
   readonly hint?: string | undefined
+  readonly why?: string | undefined
 } {
   if (error instanceof RequestProblem) return error
   if (isRejoinError(error)) return { code: 'not-ready', message: 'The store is not available.' }

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { jwtVerify } from 'jose'
+import { errors, jwtVerify } from 'jose'
 import * as z from 'zod/mini'
 import { RejoinError } from '../../src/errors.ts'
 import { BEARER_PREFIX } from '../../src/protocol/paths.ts'
@@ -27,6 +27,8 @@ export interface AuthenticateOptions {
 /** HS256 wants a key as long as its hash. */
 const MIN_SECRET_BYTES = 32
 
+const CLAIMS_HINT =
+  'Issue access tokens with the claims "account" (the workspace) and "sub" (the person), 1 to 256 characters each.'
 const ENDLESS_HINT = 'Issue access tokens with the claim "exp": the time at which they end, in seconds since 1970.'
 
 const name = z.string().check(z.minLength(1), z.maxLength(256))
@@ -49,14 +51,18 @@ export function createAuthenticate({ jwtSecret, account, now }: AuthenticateOpti
     const token = readToken(headers)
     if (!token) throw new RequestProblem('unauthorized', 'An access token is needed.')
     const options = { algorithms: ['HS256'], currentDate: new Date(now()) }
-    // Why a token does not verify is nobody's business but its issuer's.
-    const verified = await jwtVerify(token, key, options).catch(() => undefined)
-    const claims = ClaimsSchema.safeParse(verified?.payload)
+    // Why a token does not verify is nobody's business but its issuer's, who looks into the log.
+    const verified = await jwtVerify(token, key, options).catch((error: Error) => {
+      const why = error instanceof errors.JOSEError ? `${error.code}: ${error.message}` : error.message
+      throw new RequestProblem('unauthorized', 'The access token is not valid, or not any more.', 'Get a new one.', why)
+    })
+    // Only who holds the secret gets here, so it helps to say what the token lacks.
+    const claims = ClaimsSchema.safeParse(verified.payload)
     if (!claims.success) {
-      throw new RequestProblem('unauthorized', 'The access token is not valid, or not any more.', 'Get a new one.')
+      const lacks = [...new Set(claims.error.issues.map(({ path }) => `"${String(path[0])}"`))].join(' and ')
+      throw new RequestProblem('unauthorized', `The access token has no usable claim ${lacks}.`, CLAIMS_HINT)
     }
     const { account, exp, sub } = claims.data
-    // Only who holds the secret gets here, so it helps to say what the token lacks.
     if (exp === undefined) throw new RequestProblem('unauthorized', 'The access token does not end.', ENDLESS_HINT)
     return { account, sub, expiresAt: exp * 1000 }
   }

@@ -1,5 +1,6 @@
+import { spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { copyFile, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createServer as createNetServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -163,11 +164,24 @@ test('an access token is in nothing that the server prints, counts or keeps', { 
   await room.closed
   const { body } = await ask('/metrics')
   await end(server, 'SIGTERM')
-  expect(server.output()).toContain('unauthorized')
+  // Why, in the log of whoever runs it: which is not told at the other end.
+  expect(server.output()).toContain('ERR_JWT_EXPIRED')
   const kept = readdirSync(data).map((file) => readFileSync(path.join(data, file), 'latin1'))
   for (const place of [server.output(), body, ...kept]) {
     for (const canary of [good, old, good.split('.')[2] ?? '', secret]) expect(place).not.toContain(canary)
   }
+})
+
+test('started before it was built, it says what to run', { timeout: 30_000 }, async () => {
+  const clone = newFolder()
+  await mkdir(path.join(clone, 'bin'), { recursive: true })
+  await writeFile(path.join(clone, 'package.json'), '{"type":"module"}')
+  const command = path.join(clone, 'bin', 'rejoin-server.js')
+  await copyFile('sync-server/bin/rejoin-server.js', command)
+  const { status, stdout, stderr } = spawnSync(process.execPath, [command], { encoding: 'utf8' })
+  expect(status).toBe(1)
+  expect(stdout).toBe('')
+  expect(stderr).toBe('rejoin-server: It is not built yet.\nRun "npm ci && npm run build" in the repository first.\n')
 })
 
 test('a port that is taken is said, with the way out', { timeout: 30_000 }, async () => {
