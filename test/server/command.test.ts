@@ -1,11 +1,12 @@
 import { spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'
 import { copyFile, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { createServer as createNetServer } from 'node:net'
+import { connect, createServer as createNetServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { SignJWT } from 'jose'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { bytesToBase64 } from '../../src/protocol/base64.ts'
 import { readCommandLine } from '../../sync-server/src/command-line.ts'
 import { type Ask, askBySocket } from './ask.ts'
@@ -141,6 +142,63 @@ test('F66 stopped in the middle of writes, it has answered or refused each, and 
   const stored = (await Promise.all(answers)).filter(([, status]) => status === 201)
   const again = askBySocket((await start(data)).url)
   for (const [at] of stored) expect((await again(`/v1/sessions/s${at}`)).status).toBe(200)
+})
+
+/** A connection by hand: what it sends and hears, byte for byte. */
+async function connectRaw(url: string) {
+  const { hostname, port } = new URL(url)
+  const socket = connect(Number(port), hostname)
+  let text = ''
+  socket.on('data', (data) => {
+    text += data.toString('latin1')
+  })
+  socket.on('error', () => {})
+  const closed = new Promise<void>((resolve) => {
+    socket.on('close', () => resolve())
+  })
+  await once(socket, 'connect')
+  return { socket, closed, heard: () => text }
+}
+
+test('F66 told to stop, it ends what was begun, takes nothing new, and waits for nobody who is silent', {
+  timeout: 30_000,
+}, async () => {
+  const data = newFolder()
+  const server = await start(data)
+  const { host } = new URL(server.url)
+  const [silent, never, slow, kept, upgraded] = await Promise.all(
+    Array.from({ length: 5 }, () => connectRaw(server.url)),
+  )
+  if (!silent || !never || !slow || !kept || !upgraded) throw new Error('no connection')
+  const body = JSON.stringify(put('w1', snapshot(1)))
+  const head = [
+    'PUT /v1/sessions/s1 HTTP/1.1',
+    `host: ${host}`,
+    'rejoin-device: a',
+    'if-none-match: *',
+    'content-type: application/json',
+    `content-length: ${body.length}`,
+  ]
+  for (const { socket } of [slow, never]) socket.write(`${head.join('\r\n')}\r\n\r\n${body.slice(0, 10)}`)
+  kept.socket.write(`GET /healthz HTTP/1.1\r\nhost: ${host}\r\n\r\n`)
+  // A peer that takes the close frame and never answers it.
+  const key = 'sec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA==\r\nsec-websocket-version: 13\r\n'
+  upgraded.socket.write(
+    `GET /v1/rooms/s1 HTTP/1.1\r\nhost: ${host}\r\nconnection: upgrade\r\nupgrade: websocket\r\n${key}\r\n`,
+  )
+  await vi.waitFor(() => {
+    expect(kept.heard()).toContain('200 OK')
+    expect(upgraded.heard()).toContain('101 Switching')
+  })
+  const ended = end(server, 'SIGTERM')
+  await kept.closed
+  await expect(connectRaw(server.url)).rejects.toThrow()
+  slow.socket.write(body.slice(10))
+  await slow.closed
+  expect(slow.heard()).toContain('201 Created')
+  await Promise.all([silent.closed, never.closed, upgraded.closed])
+  expect(await ended).toBe(0)
+  expect((await askBySocket((await start(data)).url)('/v1/sessions/s1')).body.snapshot).toMatchObject({ cursor: 1 })
 })
 
 test('an access token is in nothing that the server prints, counts or keeps', { timeout: 30_000 }, async () => {
