@@ -8,7 +8,8 @@ import { confirmation, put, snapshot } from '../sessions.ts'
 import { createPureServer, T0 } from './pure-server.ts'
 
 // Devices that know nothing of each other send what they like, in any order and twice. Whatever they send, the server
-// keeps one winner per attempt (G1), never goes back (R1, R7), and answers in the shapes of the protocol.
+// keeps one winner per attempt (G1), never goes back (R1, R7), keeps every settlement that settles nothing (K8), and
+// answers in the shapes of the protocol.
 
 const TTL = 100
 const device = fc.constantFrom('a', 'b', 'c')
@@ -42,7 +43,7 @@ const step = fc.oneof(
   fc.record({ kind: fc.constant('later' as const), ms: fc.nat({ max: TTL }) }),
 )
 
-test('G1 R1 R7 in any order of requests one claim wins an attempt, and nothing that is known goes back', () => {
+test('G1 R1 R7 K8 in any order of requests one claim wins an attempt, and nothing that is known goes back', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
       const server = createPureServer()
@@ -76,6 +77,15 @@ test('G1 R1 R7 in any order of requests one claim wins an attempt, and nothing t
                   : { ...base, op: it.kind, attempt: it.attempt },
           )
           ClaimAnswerSchema.parse(answer)
+          const row = server.state().claims.get(it.token)
+          if (it.kind === 'settle' && answer.result === 'lost') {
+            const said =
+              row?.evidence.filter(({ how, sub }) => how === 'late-settlement' && sub.endsWith(it.device)) ?? []
+            const kept = said.filter((each) => each.claimId === id && each.attempt === it.attempt)
+            expect(kept.length === 1 || (kept.length === 0 && said.length === 16)).toBe(true)
+            const late = row?.evidence.filter((each) => each.outcome).map((each) => each.claimId)
+            expect(answer.claim.late?.map((each) => each.claimId)).toEqual(late)
+          }
           if (answer.result === 'won') {
             const of = `${it.token} ${answer.claim.attempt}`
             expect(winners.get(of) ?? id).toBe(id)
