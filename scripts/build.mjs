@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { rmSync } from 'node:fs'
 import { build } from 'vite'
-import { packageSizes, sizeLine } from './package-sizes.mjs'
+import { packageSizes, SIZES_ARE, sizeLine } from './package-sizes.mjs'
 
 // The package into `dist`, the server into `sync-server/dist`: modules, then their types; then what the package weighs.
 
@@ -10,6 +10,7 @@ await build({ logLevel: 'warn' })
 emitTypes('tsconfig.build.json')
 await build({ configFile: 'sync-server/vite.config.ts', logLevel: 'warn' })
 emitTypes('sync-server/tsconfig.build.json')
+console.log(SIZES_ARE)
 for (const size of await packageSizes()) console.log(sizeLine(size))
 
 function emitTypes(config) {
