@@ -8,6 +8,8 @@ export interface DecidingTabs {
   readonly read: (sessionId: string, decisions: readonly Decision[]) => void
   /** This tab saves these decisions. Those among them that it never read are its own. */
   readonly enter: (sessionId: string, decisions: readonly Decision[]) => void
+  /** The session is stored with these decisions: what else this tab took is over, pruned or replaced. */
+  readonly stored: (sessionId: string, decisions: readonly Decision[]) => void
   /** True while a tab of this device lives that took the decision on the message. */
   readonly isAlive: (sessionId: string, messageId: string) => Promise<boolean>
 }
@@ -44,6 +46,12 @@ export function createDecidingTabs({ locks, lockName, lifecycle, signal }: Decid
         if (!others.has(name)) hold(name)
       }
     },
+    stored(sessionId, decisions) {
+      const kept = new Set(decisions.map(({ messageId }) => nameOf(sessionId, messageId)))
+      for (const name of own.keys()) {
+        if (name.startsWith(nameOf(sessionId, '')) && !kept.has(name)) letGo(name)
+      }
+    },
     isAlive: (sessionId, messageId) => locks.isHeld(nameOf(sessionId, messageId)),
   }
 
@@ -58,6 +66,11 @@ export function createDecidingTabs({ locks, lockName, lifecycle, signal }: Decid
       },
       () => {}, // it left before it was its turn
     )
+  }
+
+  function letGo(name: string): void {
+    own.get(name)?.abort()
+    own.delete(name)
   }
 
   function leave(): void {

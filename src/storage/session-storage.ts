@@ -142,6 +142,7 @@ export function createSessionStorage(options: SessionStorageOptions): Required<L
     switch (outcome.kind) {
       case 'stored':
         incarnations.set(sessionId, outcome.incarnation)
+        decidingTabs.stored(sessionId, decisionsOf(request.snapshot))
         return true
       case 'conflict':
         return false

@@ -1,5 +1,5 @@
 import { type AnswerContext, type AppliedAnswer, applyAnswer } from '../core/apply-answer.ts'
-import type { Decided, DeviceSession } from '../core/device-session.ts'
+import type { Decided, DeviceSession, MetaRow } from '../core/device-session.ts'
 import { enterEpoch, isOver, isToEnter } from '../core/enter-epoch.ts'
 import { markDeleted } from '../core/mark-deleted.ts'
 import type { Common } from '../protocol/answer-fields.ts'
@@ -125,31 +125,35 @@ export function createRemoteChanges(context: SyncContext, onEpoch: () => void): 
   }
 
   async function hear(answer: Common): Promise<boolean> {
-    // Some rows are in the new epoch already: an answer of the one before comes too late for them.
-    await entering
     const meta = context.meta()
     const refused = refuseServer(answer, meta) ?? (connection.hasEnded(answer.epoch) ? SERVER_BEHIND : undefined)
     if (refused) {
       connection.set(refused)
       return false
     }
-    if (meta.epoch !== undefined && isEarlierEpoch(answer.epoch, meta.epoch)) return false
     const clockOffsetMs = answer.time - environment.now()
-    if (meta.epoch !== answer.epoch && meta.epoch !== undefined) {
-      entering ??= enter(answer).finally(leave)
-      await entering
-    }
+    if (!(await reach(answer))) return false
     const moved = Math.abs(clockOffsetMs - meta.clockOffsetMs) > 1000
     if (moved || context.meta().epoch !== answer.epoch || meta.serverId === undefined) {
       await context.updateMeta((now) => ({
-        ...now,
+        ...inEpoch(now, answer.epoch),
         serverId: answer.server,
-        epoch: answer.epoch,
-        since: now.epoch === answer.epoch ? now.since : 0,
         clockOffsetMs: moved ? clockOffsetMs : now.clockOffsetMs,
       }))
     }
-    return true
+    return context.meta().epoch === answer.epoch
+  }
+
+  /** Enters the epoch of an answer, one epoch at a time. False: a later one began here, the answer is old. */
+  async function reach(answer: Common): Promise<boolean> {
+    for (;;) {
+      // Some rows are in the new epoch already: an answer of the one before comes too late for them.
+      await entering
+      const { epoch } = context.meta()
+      if (epoch === undefined || epoch === answer.epoch) return true
+      if (isEarlierEpoch(answer.epoch, epoch)) return false
+      entering ??= enter(answer).finally(leave)
+    }
   }
 
   /** Once for all answers of the epoch that are on their way, and for all tabs: the last step says that it is done. */
@@ -157,11 +161,7 @@ export function createRemoteChanges(context: SyncContext, onEpoch: () => void): 
     if ((await database.meta()).epoch !== answer.epoch) {
       while (await enterRows(answer.epoch));
     }
-    await context.updateMeta((now) => ({
-      ...now,
-      epoch: answer.epoch,
-      since: now.epoch === answer.epoch ? now.since : 0,
-    }))
+    await context.updateMeta((now) => inEpoch(now, answer.epoch))
     onEpoch()
   }
 
@@ -211,4 +211,10 @@ export function createRemoteChanges(context: SyncContext, onEpoch: () => void): 
     })
     return next
   }
+}
+
+/** The feed of another epoch is another one. Another tab may be in a later epoch already. */
+function inEpoch(now: MetaRow, epoch: Epoch): MetaRow {
+  if (now.epoch === epoch || (now.epoch !== undefined && isEarlierEpoch(epoch, now.epoch))) return now
+  return { ...now, epoch, since: 0 }
 }

@@ -1,8 +1,10 @@
 import { acceptClaimAnswer, markTold, refuseClaim, releaseClaim, sendClaim } from '../core/claim-lifecycle.ts'
+import { claimView } from '../core/claim-order.ts'
 import { claimById, isForgotten, isUndelivered } from '../core/claim-rows.ts'
-import type { ClaimRow, DeviceSession } from '../core/device-session.ts'
+import type { ClaimRow, DeviceSession, SessionRow } from '../core/device-session.ts'
 import { leftIn } from '../core/left-tokens.ts'
 import { takeAssertion } from '../core/take-assertion.ts'
+import type { Epoch } from '../protocol/identity.ts'
 import type { Problem } from '../protocol/problem.ts'
 import type { ClaimAnswer, PutClaim } from '../protocol/put-claim.ts'
 import type { ClaimAuthority } from '../storage/claim-authority.ts'
@@ -36,14 +38,12 @@ export function createClaimDispatch(context: SyncContext, remote: RemoteChanges)
   async function dispatch(sessionId: string): Promise<boolean> {
     const session = await database.read(sessionId)
     for (const claim of session.claims) {
-      if (claim.undeliverable || (claim.state === 'settled' && !claim.own && claim.told)) continue
-      const settled = claim.state === 'settled' && !claim.told
-      if (isForgotten(session, claim, context.meta().epoch)) {
-        if (!(await assertHeld(claim))) return false
-      } else if (claim.own ? isUndelivered(session, claim) : claim.state === 'waiting' || claim.state === 'sent') {
-        if (!(await deliver(claim))) return false
-      }
-      if (settled && !(await tell(claim))) return false
+      const due = whatIsDue(session, claim, context.meta().epoch)
+      if (!due.first && !due.tell) continue
+      if (await waitsForMessage(claim)) continue
+      if (due.first === 'assert' && !(await assertHeld(claim))) return false
+      if (due.first === 'deliver' && !(await deliver(claim))) return false
+      if (due.tell && !(await tell(claim))) return false
     }
     return true
   }
@@ -66,7 +66,18 @@ export function createClaimDispatch(context: SyncContext, remote: RemoteChanges)
     return true
   }
 
+  /**
+   * A claim that makes its token there waits until the server has the messages of this device, rule K2: other devices could
+   * not show what was decided. While they are refused, it is too.
+   */
+  async function waitsForMessage({ sessionId, token }: ClaimRow): Promise<boolean> {
+    const { row } = await database.read(sessionId)
+    if (!row || isKnownThere(row, token)) return false
+    return (await database.updates(sessionId, { afterSeq: row.acked, origin: 'local' })).length > 0
+  }
+
   async function ask(row: ClaimRow, signal?: AbortSignal): Promise<ClaimAnswer | 'unreachable'> {
+    if (await waitsForMessage(row)) return 'unreachable'
     const answer = await putClaim(row, signal)
     if (answer === 'unreachable' || !('refused' in answer)) return answer
     await keepRefusal(row, answer)
@@ -164,6 +175,25 @@ export function createClaimDispatch(context: SyncContext, remote: RemoteChanges)
     } else if (!problem.retryable && status < 500 && status !== 401) return { refused: problem }
     return 'unreachable'
   }
+}
+
+/** What the server is to hear of a claim: that it is held or wanted, and then how it ended. */
+function whatIsDue(
+  session: DeviceSession,
+  claim: ClaimRow,
+  epoch: Epoch | undefined,
+): { readonly first?: 'assert' | 'deliver'; readonly tell: boolean } {
+  if (claim.undeliverable) return { tell: false }
+  const tell = claim.state === 'settled' && !claim.told
+  if (isForgotten(session, claim, epoch)) return { first: 'assert', tell }
+  const undelivered = claim.own ? isUndelivered(session, claim) : claim.state === 'waiting' || claim.state === 'sent'
+  return undelivered ? { first: 'deliver', tell } : { tell }
+}
+
+function isKnownThere({ base, claims }: SessionRow, token: string): boolean {
+  return (
+    claimView(claims, token) !== undefined || (base?.snapshot.confirmations ?? []).some((each) => each.token === token)
+  )
 }
 
 /** True if the session has decisions that the server has not heard of, or has not answered, and did not refuse for good. */

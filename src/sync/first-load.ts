@@ -1,4 +1,5 @@
 import { RejoinError } from '../errors.ts'
+import type { ClaimAuthority } from '../storage/claim-authority.ts'
 import type { RemoteChanges } from './apply-remote.ts'
 import { createExchange } from './exchange.ts'
 import type { SyncContext } from './sync-context.ts'
@@ -14,12 +15,16 @@ const ABSENT_MS = 10_000
  *
  * The returned function rejects with `not-loaded` if the feed lists the session and the server did not answer in time.
  */
-export function createFirstLoad(context: SyncContext, remote: RemoteChanges): (sessionId: string) => Promise<void> {
+export function createFirstLoad(context: SyncContext, remote: RemoteChanges): ClaimAuthority['firstLoad'] {
   const { database, client, connection, environment } = context
   const exchange = createExchange(context)
   const loading = new Map<string, Promise<void>>()
   const absentSince = new Map<string, number>()
-  return (sessionId) => loading.get(sessionId) ?? share(sessionId)
+  return (sessionId, signal) => {
+    const load = loading.get(sessionId) ?? share(sessionId)
+    // Whoever gives up does not take it from the others.
+    return signal ? unlessAborted(load, signal) : load
+  }
 
   function share(sessionId: string): Promise<void> {
     const load = firstLoad(sessionId).finally(() => loading.delete(sessionId))

@@ -1,12 +1,14 @@
 import type { Environment } from '../core/environment.ts'
 import { holdLock } from '../storage/hold-lock.ts'
 
+const ASK_AGAIN_MS = 5000
+
 /**
  * Runs `start` while this tab is the one that sends: it asks for the lock once and leads from its grant until it lets go.
  * A hidden page that goes into the back/forward cache lets go, and asks again when it comes back.
  */
 export function lead(
-  environment: Pick<Environment, 'locks' | 'lifecycle'>,
+  environment: Pick<Environment, 'locks' | 'lifecycle' | 'timers'>,
   lockName: string,
   options: {
     readonly start: () => () => void
@@ -16,6 +18,7 @@ export function lead(
 ): void {
   let leave: (() => void) | undefined
   let asking: AbortController | undefined
+  let later: unknown
   const stops = [environment.lifecycle.on('pagehide', letGo), environment.lifecycle.on('pageshow', ask)]
   options.signal.addEventListener('abort', () => {
     for (const stop of stops) stop()
@@ -24,6 +27,7 @@ export function lead(
   if (!options.signal.aborted) ask()
 
   function ask(): void {
+    environment.timers.clearTimeout(later)
     if (asking || options.signal.aborted) return
     const attempt = new AbortController()
     asking = attempt
@@ -41,11 +45,14 @@ export function lead(
         if (attempt.signal.aborted) return
         asking = undefined
         options.onError(error)
+        // Nobody else may be left to send for this device.
+        later = environment.timers.setTimeout(ask, ASK_AGAIN_MS)
       },
     )
   }
 
   function letGo(): void {
+    environment.timers.clearTimeout(later)
     asking?.abort()
     asking = undefined
     leave?.()

@@ -20,6 +20,9 @@ import { createRemotePositions } from './remote-positions.ts'
 import type { SyncContext } from './sync-context.ts'
 import { createTabSignals } from './tab-signals.ts'
 
+/** A tab that crashed is followed this long, or twice. */
+const ROLL_CALL_MS = 60_000
+
 export interface SyncOptions extends Omit<SyncContext, 'client' | 'connection'> {
   readonly names: Names
   readonly serverUrl: string
@@ -141,8 +144,10 @@ export function openSync(options: SyncOptions): Sync {
     const stopOpen = signals.open.subscribe(follow)
     const stopConnection = connection.subscribe(follow)
     follow()
+    const stopRoll = callRoll()
     return () => {
       sending.set(undefined)
+      stopRoll()
       behind.set(true)
       stopOpen()
       stopConnection()
@@ -150,6 +155,18 @@ export function openSync(options: SyncOptions): Sync {
       sockets.close()
       engine.stop()
     }
+  }
+
+  function callRoll(): () => void {
+    let next: unknown
+    const schedule = () => {
+      next = environment.timers.setTimeout(() => {
+        signals.callRoll()
+        schedule()
+      }, ROLL_CALL_MS)
+    }
+    schedule()
+    return () => environment.timers.clearTimeout(next)
   }
 
   /** The same look at who speaks as at an HTTP answer. */

@@ -17,7 +17,7 @@ export type SyncState = 'local' | 'offline' | 'connecting' | 'syncing' | 'synced
 
 export interface RejoinStatus {
   readonly state: SyncState
-  /** How many sessions have messages, metadata or decisions that the server has not acknowledged. */
+  /** How many sessions have messages, metadata or decisions that the server has not acknowledged; none without a server. */
   readonly unsent: { readonly messages: number; readonly snapshots: number; readonly claims: number }
   /** How many changes the server refused; each is listed in `rejoin.attention`. */
   readonly refused: number
@@ -100,7 +100,7 @@ export function createStatus(options: StatusOptions): Observable<RejoinStatus> {
   }
 
   function read(): RejoinStatus {
-    const unsent = countUnsent(index.get())
+    const unsent = connection ? countUnsent(index.get()) : NOTHING_UNSENT
     const refused = countRefused(index.get())
     const state = connection?.get() ?? { state: 'none' as const }
     const reason = degraded.get() ?? ('reason' in state ? state.reason : undefined)
@@ -125,6 +125,8 @@ function stateOf(connection: ConnectionState['state'], steady: boolean): SyncSta
   if (connection === 'online') return steady ? 'synced' : 'syncing'
   return connection
 }
+
+const NOTHING_UNSENT: RejoinStatus['unsent'] = { messages: 0, snapshots: 0, claims: 0 }
 
 function countUnsent(index: SessionIndex): RejoinStatus['unsent'] {
   const counts = { messages: 0, snapshots: 0, claims: 0 }

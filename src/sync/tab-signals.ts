@@ -20,6 +20,8 @@ export interface TabSignals {
   /** Asks the sending tab to try again now. */
   readonly askRetry: () => void
   readonly onRetry: (listener: () => void) => void
+  /** Forgets the tabs that did not answer since the last call, and asks who is there: a tab that crashed took no leave. */
+  readonly callRoll: () => void
   readonly close: () => void
 }
 
@@ -28,6 +30,8 @@ const STATES: readonly string[] = ['none', 'connecting', 'online', 'offline', 'n
 /** `lifecycle`: a page that is hidden for good, or kept in the back/forward cache, takes its leave at once. */
 export function createTabSignals(channel: Channel, tab: string, lifecycle: Lifecycle): TabSignals {
   const byTab = new Map<string, ReadonlySet<string>>()
+  /** Those of `byTab` that were not heard since they were asked. */
+  let silent = new Set<string>()
   const open = createObservableValue<ReadonlySet<string>>(new Set())
   let mine: ReadonlySet<string> = new Set()
   let connectionListener: (state: ConnectionState, behind: boolean) => void = () => {}
@@ -38,6 +42,7 @@ export function createTabSignals(channel: Channel, tab: string, lifecycle: Lifec
     if (typeof message !== 'object' || message === null) return
     const { kind, tab: from, sessionIds, state, code, reason, behind } = message as Record<string, unknown>
     if (typeof from !== 'string') return
+    silent.delete(from)
     if (kind === 'open' && Array.isArray(sessionIds)) {
       byTab.set(from, new Set(sessionIds.filter((id) => typeof id === 'string')))
       publish()
@@ -84,6 +89,12 @@ export function createTabSignals(channel: Channel, tab: string, lifecycle: Lifec
     },
     onRetry(listener) {
       retryListener = listener
+    },
+    callRoll() {
+      for (const each of silent) byTab.delete(each)
+      publish()
+      silent = new Set(byTab.keys())
+      channel.post({ kind: 'who', tab })
     },
     close() {
       for (const stop of stops) stop()

@@ -87,3 +87,15 @@ test('a page in the back/forward cache holds no lock, and holds it again when it
   await turn()
   for (const id of ['m1', 'm2']) expect(await b.tabs.isAlive('s1', id)).toBe(false)
 })
+
+test('R8 a tab lets go of what is no longer stored, of that session alone', async () => {
+  const a = openTab()
+  a.tabs.enter('s1', on('m1', 'm2'))
+  a.tabs.enter('s2', on('m1'))
+  await turn()
+  a.tabs.stored('s1', on('m2'))
+  await turn()
+  expect(await a.tabs.isAlive('s1', 'm1')).toBe(false)
+  expect(await a.tabs.isAlive('s1', 'm2')).toBe(true)
+  expect(await a.tabs.isAlive('s2', 'm1')).toBe(true)
+})

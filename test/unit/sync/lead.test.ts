@@ -10,7 +10,7 @@ function openTabs() {
   const open = (name: string) => {
     const page = testEnvironment({ indexedDB: undefined })
     const lifetime = new AbortController()
-    lead({ locks, lifecycle: page.lifecycle }, 'leader', {
+    lead({ locks, lifecycle: page.lifecycle, timers: page.timers }, 'leader', {
       start() {
         log.push(`${name} sends`)
         return () => log.push(`${name} stops`)
@@ -76,4 +76,32 @@ test('a tab that is closed lets go, and hears of nothing any more', async () => 
   await turn()
   expect(log).toEqual(['a sends', 'a stops'])
   expect(a.page.listeners()).toBe(0)
+})
+
+test('F38 a request for the lock that fails is told of, and made again in a while', async () => {
+  const page = testEnvironment({ indexedDB: undefined })
+  const locks = createMemoryLocks()
+  let broken = true
+  const lifetime = new AbortController()
+  const log: string[] = []
+  const failing = {
+    ...locks,
+    request: (...args: Parameters<typeof locks.request>) =>
+      broken ? Promise.reject(new Error('the page is not active')) : locks.request(...args),
+  } as typeof locks
+  lead({ locks: failing, lifecycle: page.lifecycle, timers: page.timers }, 'leader', {
+    start() {
+      log.push('sends')
+      return () => log.push('stops')
+    },
+    signal: lifetime.signal,
+    onError: (error) => log.push(String(error)),
+  })
+  await page.clock.waitingFor(5000)
+  broken = false
+  page.clock.end(5000)
+  await turn()
+  lifetime.abort()
+  expect(log).toEqual(['Error: the page is not active', 'sends', 'stops'])
+  expect(page.clock.waiting()).toEqual([])
 })

@@ -12,6 +12,10 @@ const meta: MetaRow = { device: 'd', label: 'D', account: 'acme', realm: 'defaul
 
 /** A status over one session, online, with everything fetched. */
 function statusOver(change: Partial<SessionRow> = {}, ...claims: readonly ClaimRow[]) {
+  return openStatus({ server: true }, change, ...claims)
+}
+
+function openStatus({ server }: { server: boolean }, change: Partial<SessionRow>, ...claims: readonly ClaimRow[]) {
   const index = createObservableValue<SessionIndex>(new Map())
   const unrest = createObservableValue({})
   const timers = createTestTimers(1)
@@ -33,8 +37,7 @@ function statusOver(change: Partial<SessionRow> = {}, ...claims: readonly ClaimR
       onUnrest: unrest.subscribe,
       settled: async () => {},
     },
-    connection,
-    behind: positions.behind,
+    ...(server && { connection, behind: positions.behind }),
     degraded: createObservableValue<string | undefined>(undefined),
     meta: () => meta,
     now: () => 1000,
@@ -126,4 +129,10 @@ test('the status ends with its owner: no timer is left', () => {
   end()
   store({})
   expect(timers.waiting()).toEqual([])
+})
+
+test('G9 without a server nothing counts as unsent', () => {
+  const { status, end } = openStatus({ server: false }, { dirty: true }, claimRow({ state: 'running', own: true }))
+  expect(status.get()).toMatchObject({ state: 'local', unsent: { messages: 0, snapshots: 0, claims: 0 } })
+  end()
 })

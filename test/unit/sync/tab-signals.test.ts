@@ -4,8 +4,7 @@ import { createTabSignals } from '../../../src/sync/tab-signals.ts'
 import { testEnvironment } from '../storage/test-environment.ts'
 
 /** Tabs that hear each other. */
-function openTabs() {
-  const openChannel = createMemoryChannels()
+function openTabs(openChannel = createMemoryChannels()) {
   return (tab: string) => {
     const page = testEnvironment({ indexedDB: undefined })
     return { page, signals: createTabSignals(openChannel('sync'), tab, page.lifecycle) }
@@ -53,6 +52,26 @@ test('G9 what the sending tab tells of the connection comes with whether everyth
     [{ state: 'offline', reason: 'no network' }, false],
     [{ state: 'error', code: 'refused', reason: 'another account' }, true],
   ])
+  a.signals.close()
+  b.signals.close()
+})
+
+test('F36 a tab that crashed is forgotten at the second roll call, and one that answers is not', async () => {
+  const openChannel = createMemoryChannels()
+  const crashed = openChannel('sync')
+  const open = openTabs(openChannel)
+  const a = open('a')
+  const b = open('b')
+  b.signals.setOpen(new Set(['order-1']))
+  crashed.post({ kind: 'open', tab: 'crashed', sessionIds: ['order-2'] })
+  await turn()
+  a.signals.callRoll()
+  await turn()
+  expect([...a.signals.open.get()].sort()).toEqual(['order-1', 'order-2'])
+  a.signals.callRoll()
+  await turn()
+  expect([...a.signals.open.get()]).toEqual(['order-1'])
+  crashed.close()
   a.signals.close()
   b.signals.close()
 })
