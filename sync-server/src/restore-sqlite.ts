@@ -1,4 +1,5 @@
-import { copyFileSync, existsSync, rmSync, statSync } from 'node:fs'
+import { createReadStream, createWriteStream, existsSync, rmSync, statSync } from 'node:fs'
+import { pipeline } from 'node:stream/promises'
 import { RejoinError } from '../../src/errors.ts'
 import type { Epoch } from '../../src/protocol/identity.ts'
 import { createPrivateFile, isLocked, openSqliteFile } from './open-sqlite-file.ts'
@@ -50,7 +51,7 @@ export async function restoreSqlite(
     const kept = `${file}.replaced-${now()}`
     const existed = existsSync(file)
     const before = existed ? await settle(file, driver) : undefined
-    copyDatabase(backup, fresh)
+    await copyDatabase(backup, fresh)
     await requireDataFile(fresh, backup, driver)
     const { epoch, doubts } = await renew(fresh, driver, now, before)
     replaceDataFile({ fresh, file, kept }, moves)
@@ -80,11 +81,14 @@ async function settle(file: string, prefer: SqliteDriver['name'] | undefined): P
   }
 }
 
-/** By bytes, since to open a database is to write beside it. Whoever made the backup was done with it. */
-function copyDatabase(from: string, to: string): void {
+/**
+ * By bytes, since to open a database is to write beside it. Whoever made the backup was done with it, and whatever its
+ * mode is, the copy is its owner's alone, to read and to write.
+ */
+async function copyDatabase(from: string, to: string): Promise<void> {
   for (const part of ['', '-wal'].filter((each) => existsSync(from + each))) {
     createPrivateFile(to + part)
-    copyFileSync(from + part, to + part)
+    await pipeline(createReadStream(from + part), createWriteStream(to + part))
   }
 }
 

@@ -1,5 +1,5 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { copyFile, mkdir, mkdtemp, rm, stat, writeFile } from 'node:fs/promises'
+import { chmod, copyFile, mkdir, mkdtemp, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -176,9 +176,12 @@ test('I5 the backup stays byte for byte as it is, and what is in its log counts'
   const shelf = path.join(folder, 'shelf')
   await mkdir(shelf)
   await killedStore(path.join(shelf, 'backup.sqlite'), 100, ['in-the-log'])
+  await chmod(path.join(shelf, 'backup.sqlite'), 0o444)
   const before = bytesIn(shelf)
   await restoreSqlite({ backup: path.join(shelf, 'backup.sqlite'), file })
   expect(bytesIn(shelf)).toEqual(before)
+  // A backup that nobody may write, and everybody may read, makes no data file of that kind.
+  expect((await stat(file)).mode & 0o777).toBe(0o600)
   expect((await found()).tokens).toEqual(['in-the-log'])
 })
 
