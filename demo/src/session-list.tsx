@@ -1,6 +1,6 @@
 import { useEffect, useRef } from 'react'
 import type { Rejoin } from 'rejoin'
-import { useSessions } from 'rejoin/react'
+import { useRejoinStatus, useSessions } from 'rejoin/react'
 
 export interface SessionListProps {
   readonly rejoin: Rejoin
@@ -16,6 +16,8 @@ const FADE_PX = 28
 /** The chats of the account, the latest first; the one that is open is there before anything of it is stored. */
 export function SessionList({ rejoin, deviceLabel, current, onChoose }: SessionListProps) {
   const sessions = useSessions(rejoin).filter((session) => !session.deleted)
+  // Without a server nothing is on its way anywhere.
+  const hasServer = useRejoinStatus(rejoin).state !== 'local'
   const known = sessions.some((session) => session.sessionId === current)
   const shown = known ? sessions : [{ sessionId: current, unsent: false, pendingConfirmations: 0 }, ...sessions]
   const strip = useRef<HTMLUListElement>(null)
@@ -51,7 +53,7 @@ export function SessionList({ rejoin, deviceLabel, current, onChoose }: SessionL
                   <span className="hidden"> open decisions</span>
                 </span>
               )}
-              {unsent && (
+              {unsent && hasServer && (
                 <span className="unsent" title="Not all of it is with the server">
                   <span className="hidden">, not all of it is sent</span>
                 </span>
