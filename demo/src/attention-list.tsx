@@ -43,7 +43,7 @@ export function AttentionList({ rejoin, deviceLabel, onOpen }: AttentionListProp
     switch (item.kind) {
       case 'claim':
         if (item.state === 'won') return action('take-back', 'Take it back', () => attention.release(item.claimId))
-        if (item.state === 'running') {
+        if (item.state === 'running' || item.state === 'taken-over') {
           return [
             action('run-ended', 'It ran', () => attention.settle(item.claimId)),
             action('run-never-began', 'It did not run', () => attention.release(item.claimId)),
@@ -97,6 +97,9 @@ function textOf(item: AttentionItem): string {
       if (item.state === 'won') return 'has a decision that was never carried out: open the chat, or take it back.'
       if (item.state === 'running') {
         return `has an action that runs since ${timeOf(item.since)}. It may still end by itself; if you looked it up, say how it was.`
+      }
+      if (item.state === 'taken-over') {
+        return 'has an action that broke off, and that somebody else was given since. If it ran, it may have run twice.'
       }
       return 'has an action of which nobody knows whether it ran: say so on its card.'
     case 'in-doubt':

@@ -4,7 +4,7 @@ import type { Epoch } from '../protocol/identity.ts'
 import type { Problem } from '../protocol/problem.ts'
 import type { ClaimAnswer } from '../protocol/put-claim.ts'
 import { claimView, laterStatus, mergeClaimViews } from './claim-order.ts'
-import { claimById, deviceAttempt, isLive } from './claim-rows.ts'
+import { claimById, deviceAttempt, isLive, isUnresolved } from './claim-rows.ts'
 import { initialState } from './conversation-chain.ts'
 import type { Base, ClaimRow, Decided, DeviceSession, SessionRow } from './device-session.ts'
 import { isOver } from './enter-epoch.ts'
@@ -18,7 +18,7 @@ import { isHeld, settleHeld } from './settle-held.ts'
  *
  * waiting ──► sent ──► won ──► running ──► settled (told)
  *   │          │       │         ├ lock free, or nothing seen: attention ──► settled · released
- *   │          │       │         └──► taken over by a person
+ *   │          │       │         └──► taken over by a person ──► settled · released, if it had begun to run
  *   │          │       └ a person gives it back: attention
  *   │          └──► lost · expired · refused
  *   └► withdrawn                 born waiting (offline), sent (online) or running (own decision)
@@ -158,15 +158,26 @@ export function settleClaim(session: DeviceSession, claimId: string, outcome: Ou
   return { change: settleHeld(row, claim, outcome).change, result: true }
 }
 
-/** Nobody holds the lock of a running claim, or its effect was not seen: a person decides, rule K8. */
+/**
+ * Nobody holds the lock of a running claim, or its effect was not seen: a person decides, rule K8. One that was taken over
+ * stays so: how it ended decides nothing, and is asked all the same.
+ */
 export function raiseAttention(
   session: DeviceSession,
   claimId: string,
   problem: ClaimRow['problem'],
 ): Decided<boolean> {
   const claim = claimById(session, claimId)
-  if (claim?.state !== 'running') return { result: false }
-  return { change: { putClaims: [{ ...claim, state: 'attention', ...(problem && { problem }) }] }, result: true }
+  if (!claim || !isUnresolved(claim)) return { result: false }
+  const state = claim.state === 'running' ? 'attention' : claim.state
+  return { change: { putClaims: [{ ...claim, state, ...(problem && { problem }) }] }, result: true }
+}
+
+/** A person says that nothing ran here before the attempt was given to somebody else. False: it is not such a claim. */
+export function forgetTakenOver(session: DeviceSession, claimId: string): Decided<boolean> {
+  const claim = claimById(session, claimId)
+  if (claim?.state !== 'taken-over') return { result: false }
+  return { change: { putClaims: [{ ...claim, state: 'released' }] }, result: true }
 }
 
 /**

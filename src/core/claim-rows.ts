@@ -16,6 +16,11 @@ export function isLive(row: ClaimRow): boolean {
   return LIVE.has(row.state)
 }
 
+/** It began to run here, and nobody has said yet how that ended; taken over meanwhile, only a person asks. */
+export function isUnresolved({ state, startedAt }: ClaimRow): boolean {
+  return state === 'running' || (state === 'taken-over' && startedAt !== undefined)
+}
+
 export function liveClaim(session: DeviceSession, token: string): ClaimRow | undefined {
   return session.claims.find((row) => row.token === token && isLive(row))
 }

@@ -1,5 +1,5 @@
 import { raiseAttention, settleClaim, startWonClaim } from '../core/claim-lifecycle.ts'
-import { claimById } from '../core/claim-rows.ts'
+import { claimById, isUnresolved } from '../core/claim-rows.ts'
 import type { ClaimRow } from '../core/device-session.ts'
 import type { Timers } from '../core/environment.ts'
 import type { ToolCalls } from '../core/tool-calls.ts'
@@ -76,8 +76,7 @@ export function runWonClaims(options: ClaimRunnerOptions): void {
 
   async function lookAt(claim: ClaimRow): Promise<void> {
     if (claim.state === 'won') await start(claim)
-    else if (claim.state === 'running' && !(await running.isHeld(claim.claimId)) && !signal.aborted)
-      await abandon(claim)
+    else if (isToAsk(claim) && !(await running.isHeld(claim.claimId)) && !signal.aborted) await abandon(claim)
   }
 
   async function start(claim: ClaimRow): Promise<void> {
@@ -126,13 +125,18 @@ export function runWonClaims(options: ClaimRunnerOptions): void {
 
   async function abandon(claim: ClaimRow): Promise<void> {
     const row = claimById(await database.read(claim.sessionId), claim.claimId)
-    if (row?.state === 'running') await raise(row, 'interrupted', 'The page that ran it ended before it was done.')
+    if (row && isToAsk(row)) await raise(row, 'interrupted', 'The page that ran it ended before it was done.')
   }
 
   async function raise(claim: ClaimRow, code: string, message: string): Promise<void> {
     const problem = { code, message: message.slice(0, 500), retryable: false, at: now() }
     await database.transact(claim.sessionId, 'strict', (session) => raiseAttention(session, claim.claimId, problem))
   }
+}
+
+/** It began to run in a page, and how that ended is not on record, nor listed for a person. */
+function isToAsk(claim: ClaimRow): boolean {
+  return isUnresolved(claim) && (claim.state === 'running' || claim.problem === undefined)
 }
 
 function isOutcome(call: string): boolean {

@@ -1,4 +1,5 @@
 import type { ConfirmationStatus, Decision } from '../contract/session-snapshot.ts'
+import { isUnresolved } from '../core/claim-rows.ts'
 import type { ClaimRow } from '../core/device-session.ts'
 import type { Timers } from '../core/environment.ts'
 import { unseenRuns } from '../core/late-settlements.ts'
@@ -27,8 +28,9 @@ export type AttentionItem =
        * `won`: for 60 s no page has carried it out. Opening the session's chat does, `release` gives it back.
        * `running`: for more than 60 s a page has been at work on it. It may still end by itself; closing that page ends it.
        * `attention`: a run broke off, or nobody saw what it did: did it run?
+       * `taken-over`: the same, of an attempt that ended meanwhile: if it ran, it may have run twice.
        */
-      readonly state: 'won' | 'running' | 'attention'
+      readonly state: 'won' | 'running' | 'attention' | 'taken-over'
       /** When it won or, for the other two, began to run. Epoch ms by this device's clock. */
       readonly since: number
       /** When the person decided. Epoch ms by this device's clock. */
@@ -122,8 +124,9 @@ function claimItems({ claims, sessionId }: IndexedSession, now: number): Attenti
   for (const claim of claims) {
     const { token, toolCallId, claimId, want, state, deviceAt, problem, undeliverable } = claim
     if (undeliverable) items.push({ kind: 'refused', sessionId, token, problem: undeliverable })
-    if (state !== 'won' && state !== 'running' && state !== 'attention') continue
-    if (state !== 'attention' && !isLong(claim, now)) continue
+    if (state !== 'won' && state !== 'running' && state !== 'attention' && state !== 'taken-over') continue
+    const brokeOff = state === 'attention' || (state === 'taken-over' && isUnresolved(claim) && problem !== undefined)
+    if (!brokeOff && !isLong(claim, now)) continue
     const about = { token, toolCallId, claimId, want, state, since: since(claim), deviceAt }
     items.push({ kind: 'claim', sessionId, ...about, ...(problem && { problem }) })
   }
@@ -160,8 +163,8 @@ function sessionItems(session: IndexedSession): AttentionItem[] {
   return items
 }
 
-function isUnderWay({ state }: ClaimRow): boolean {
-  return state === 'won' || state === 'running'
+function isUnderWay(claim: ClaimRow): boolean {
+  return claim.state === 'won' || isUnresolved(claim)
 }
 
 /** True if the claim has been `won`, or has been running, for as long as a person may wait for it. */

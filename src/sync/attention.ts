@@ -1,6 +1,13 @@
-import { acceptClaimAnswer, giveUpWon, releaseClaim, retryRefused, settleClaim } from '../core/claim-lifecycle.ts'
+import {
+  acceptClaimAnswer,
+  forgetTakenOver,
+  giveUpWon,
+  releaseClaim,
+  retryRefused,
+  settleClaim,
+} from '../core/claim-lifecycle.ts'
 import { claimView } from '../core/claim-order.ts'
-import { claimById } from '../core/claim-rows.ts'
+import { claimById, isUnresolved } from '../core/claim-rows.ts'
 import type { ClaimRow } from '../core/device-session.ts'
 import { seeRuns } from '../core/late-settlements.ts'
 import { hasLeft } from '../core/left-tokens.ts'
@@ -22,7 +29,8 @@ import { isLong } from './attention-items.ts'
 export interface AttentionActions {
   /**
    * The effect did happen: the claim is settled with its outcome, and the tool call says so. Also of a run that is listed
-   * while a page is still at work on it: what that page finds later changes nothing.
+   * while a page is still at work on it: what that page finds later changes nothing. Of one that was taken over every
+   * device hears that it may have run twice.
    *
    * @throws RejoinError `refused` for a claim that did not start, is decided, or has been running for less than 60 s.
    */
@@ -30,7 +38,8 @@ export interface AttentionActions {
   /**
    * Nothing happened: the confirmation is pending again, in a further attempt, and its tool call waits again. Of a run
    * that a page is still at work on only that page may say so, since it could run the next moment: close it first. A
-   * claim that won and was not carried out is given back too; it does not run by itself any more, whatever comes next.
+   * claim that won and was not carried out is given back too; it does not run by itself any more, whatever comes next. One
+   * that was taken over is not listed any more.
    *
    * @throws RejoinError `refused` when the messages show that it ran, when another page is at work on it, or when the
    * server gave the permission to somebody else or does not take it back; `claim-queued` when the server has to be told
@@ -84,10 +93,11 @@ export function createAttentionActions({
   return {
     async settle(claimId) {
       const claim = await find(claimId)
-      await requireReconcilable(claim, isLong(claim, now()))
+      const { state } = await requireReconcilable(claim, isLong(claim, now()))
       const outcome: Outcome = outcomeOf(claim.want)
-      // The messages first: a claim that is settled and whose call still runs would have nobody to end it.
-      await reconcileCall(claim.sessionId, claim.toolCallId, findingOf(outcome))
+      // The messages first: a claim that is settled and whose call still runs would have nobody to end it. Of one that was
+      // taken over the call is another attempt's.
+      if (state !== 'taken-over') await reconcileCall(claim.sessionId, claim.toolCallId, findingOf(outcome))
       await database.transact(claim.sessionId, 'strict', (session) => settleClaim(session, claimId, outcome))
     },
     async release(claimId, note = 'A person said that nothing ran.') {
@@ -133,11 +143,11 @@ export function createAttentionActions({
   }
 
   /** A run that goes on in some tab is nobody else's to reconcile, unless `whileHeld`. */
-  async function requireReconcilable({ sessionId, claimId }: ClaimRow, whileHeld = false): Promise<void> {
+  async function requireReconcilable({ sessionId, claimId }: ClaimRow, whileHeld = false): Promise<ClaimRow> {
     const stored = claimById(await database.read(sessionId), claimId)
-    if (stored?.state === 'attention') return
-    const mayBe = stored?.state === 'running'
-    if (mayBe && (whileHeld || running.has(claimId) || !(await running.isHeld(claimId)))) return
+    if (stored?.state === 'attention') return stored
+    const mayBe = stored !== undefined && isUnresolved(stored)
+    if (mayBe && (whileHeld || running.has(claimId) || !(await running.isHeld(claimId)))) return stored
     throw new RejoinError(
       'refused',
       'The claim is not one to reconcile: it is decided, or a tab is still at work on it.',
@@ -149,7 +159,11 @@ export function createAttentionActions({
     const problem = { code: 'given-back', message: note.slice(0, 500), retryable: false, at: now() }
     // A page that opens meanwhile either started it before this, or finds that it may not.
     const wasWon = await database.transact(claim.sessionId, 'strict', (each) => giveUpWon(each, claim.claimId, problem))
-    if (!wasWon) await requireReconcilable(claim)
+    const { state } = wasWon ? claim : await requireReconcilable(claim)
+    if (state === 'taken-over') {
+      await database.transact(claim.sessionId, 'strict', (each) => forgetTakenOver(each, claim.claimId))
+      return
+    }
     const seen = await calls.see(claim.sessionId, claim.toolCallId, () => true, CALL_WAIT_MS)
     if (seen === 'complete') {
       throw new RejoinError('refused', 'The messages show that it ran.', { hint: 'Settle the claim instead.' })

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { forgetTakenOver, raiseAttention, settleClaim } from '../../../src/core/claim-lifecycle.ts'
 import { mergeClaimViews, takeClaimViews } from '../../../src/core/claim-order.ts'
 import { isForgotten } from '../../../src/core/claim-rows.ts'
 import { seeRuns, unseenRuns } from '../../../src/core/late-settlements.ts'
@@ -54,4 +55,21 @@ test('I5 a token in doubt is the person’s to clear, unless this device holds i
   expect(tokensInDoubt(session(doubtful, claimRow({ state: 'running' })))).toEqual([])
   expect(tokensInDoubt(session(doubtful, claimRow({ state: 'running', undeliverable: problem })))).toHaveLength(1)
   expect(tokensInDoubt(session(row({ claims: doubtful.claims })))).toEqual([])
+})
+
+test('K8 a run that was taken over stays so when it breaks off; a person says that it ran, or that it did not', () => {
+  const problem = { code: 'interrupted', message: 'The page ended.', retryable: false, at: 1 }
+  const over = claimRow({ state: 'taken-over', startedAt: 7 })
+  const before = session(syncedRow(snapshot({ cursor: 4, confirmations: [confirmation()] })), over)
+  const after = committed(before, raiseAttention(before, 'c1', problem))
+  expect(after.claims).toEqual([{ ...over, problem }])
+  expect(committed(after, forgetTakenOver(after, 'c1')).claims[0]).toMatchObject({ state: 'released' })
+  const ran = committed(after, settleClaim(after, 'c1', 'approved'))
+  expect(ran.claims[0]).toMatchObject({ state: 'settled', outcome: 'approved', told: false })
+  expect(ran.row).toEqual(before.row)
+  // One that never began asks for nothing, and one that is live is not forgotten.
+  const never = session(before.row, claimRow({ state: 'taken-over', wonAt: 7 }))
+  expect(raiseAttention(never, 'c1', problem)).toEqual({ result: false })
+  const live = session(before.row, claimRow({ state: 'attention', startedAt: 7 }))
+  expect(forgetTakenOver(live, 'c1')).toEqual({ result: false })
 })

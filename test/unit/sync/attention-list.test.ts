@@ -78,6 +78,18 @@ test('K8 a run that is older than a minute is listed with its start, also while 
   expect(listOver(claimRow({ state: 'running', startedAt: 940_001 })).list.get()).toEqual([])
 })
 
+test('K8 a run that broke off is listed too when its attempt was taken over; one that its page may still end is not yet', () => {
+  const problem = { code: 'interrupted', message: 'The page ended.', retryable: false, at: 1 }
+  const over = claimRow({ state: 'taken-over', startedAt: 990_000 })
+  expect(listOver({ ...over, problem }).list.get()).toMatchObject([{ state: 'taken-over', since: 990_000, problem }])
+  const { list, passTimer } = listOver(over)
+  expect(list.get()).toEqual([])
+  passTimer()
+  expect(list.get()).toMatchObject([{ state: 'taken-over' }])
+  // Won and never begun: nothing ran.
+  expect(listOver(claimRow({ state: 'taken-over', wonAt: 5, problem })).list.get()).toEqual([])
+})
+
 test('K8 a run that broke off is listed at once', () => {
   const problem = { code: 'interrupted', message: 'The page ended.', retryable: false, at: 1 }
   const { list, waiting } = listOver(claimRow({ state: 'attention', startedAt: 999_999, problem }))

@@ -17,11 +17,12 @@ let server: TestServer
 let laptop: TestDevice
 let phone: TestDevice
 let ran: Refunds['ran']
+let during: () => Promise<void>
 const refunds: Refunds = {
   get ran() {
     return ran
   },
-  during: async () => {},
+  during: () => during(),
 }
 
 beforeEach(async () => {
@@ -29,6 +30,7 @@ beforeEach(async () => {
   laptop = createTestDevice('laptop', server.url)
   phone = createTestDevice('phone', server.url)
   ran = new Map()
+  during = async () => {}
 })
 
 afterEach(async () => {
@@ -149,4 +151,43 @@ test('F48 a doubt is cleared with the server or not at all: out of reach, cancel
   // Its answer may have been lost: said again, it is heard again.
   if (kinds(a).length > 0) await a.attention.clearDoubt(SESSION, token)
   await eventually(() => expect(kinds(a)).toEqual([]))
+})
+
+test('G2 K8 I5 a run that broke off before its doubt was cleared elsewhere is asked about still, and is told if it ran', async () => {
+  for (const didRun of [true, false]) {
+    const { a, b, chatA, chatB, token } = await openBoth()
+    phone.goOffline()
+    const started = new Promise<void>((resolve) => {
+      during = () => {
+        resolve()
+        return new Promise(() => {})
+      }
+    })
+    chatA.confirmation.approve(token, SESSION).catch(() => {})
+    await started
+    // The tab dies in the middle of the run.
+    await a.close()
+    during = async () => {}
+    await server.restore()
+    phone.goOnline()
+    await eventually(() => expect(kinds(b)).toEqual(['in-doubt']))
+    await b.attention.clearDoubt(SESSION, token)
+    await chatB.confirmation.approve(token, SESSION)
+    await synced(b)
+    const again = await laptop.open()
+    await eventually(() => expect(again.attention.get()).toMatchObject([{ kind: 'claim', state: 'taken-over', token }]))
+    const [item] = again.attention.get()
+    const claimId = item?.kind === 'claim' ? item.claimId : ''
+    await (didRun ? again.attention.settle(claimId) : again.attention.release(claimId))
+    await synced(again)
+    const beside = didRun ? ['ran-beside'] : []
+    for (const rejoin of [again, b]) await eventually(() => expect(kinds(rejoin)).toEqual(beside))
+    // The token stands at what the other device decided, either way.
+    await eventually(() => expect(statuses(chatB)).toEqual({ first: 'approved' }))
+    await Promise.all([laptop.close(), phone.close()])
+    await server.end()
+    server = await createTestServer()
+    laptop = createTestDevice('laptop', server.url)
+    phone = createTestDevice('phone', server.url)
+  }
 })

@@ -20,7 +20,7 @@ const NEXT: Readonly<Record<ClaimState, readonly ClaimState[]>> = {
   refused: ['attention'],
   withdrawn: [],
   released: ['settled'],
-  'taken-over': ['settled'],
+  'taken-over': ['settled', 'released'],
 }
 
 /** One transaction: writes what was decided, and holds every step to the rules of what is on disk. */
