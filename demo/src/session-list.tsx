@@ -29,8 +29,11 @@ export function SessionList({ rejoin, deviceLabel, current, onChoose }: SessionL
     const chip = strip.current?.querySelector('[aria-current="true"]')
     if (!strip.current || !chip) return
     const [seen, there] = [strip.current.getBoundingClientRect(), chip.getBoundingClientRect()]
-    if (there.left < seen.left) strip.current.scrollLeft -= seen.left - there.left + EDGE_PX
-    else if (there.right > seen.right - FADE_PX) strip.current.scrollLeft += there.right - seen.right + FADE_PX
+    const beforeStart = there.left - seen.left - EDGE_PX
+    const beyondEnd = there.right - seen.right + FADE_PX
+    // One that is wider than the strip shows its beginning.
+    if (beforeStart < 0) strip.current.scrollLeft += beforeStart
+    else if (beyondEnd > 0) strip.current.scrollLeft += Math.min(beyondEnd, beforeStart)
   }, [current, place])
 
   return (

@@ -20,7 +20,7 @@ test('G10 the access token that README.md shows how to sign is one that the serv
   const lines = blockWith('SignJWT').split('\n')
   expect(lines[0]).toBe("import { SignJWT } from 'jose'")
   const code = ts.transpile(lines.slice(1).join('\n'), { target: ts.ScriptTarget.ES2022 })
-  const sign = new Function('SignJWT', 'user', 'process', `return (async () => { ${code}; return accessToken })()`)
+  const sign = new Function('SignJWT', 'user', 'process', `return (async () => { ${code}; return jwt })()`)
   const token = await sign(SignJWT, { workspace: 'acme', id: 'ada' }, { env: { REJOIN_JWT_SECRET: secret } })
 
   const authenticate = createAuthenticate({ jwtSecret: secret, account: 'local', now: Date.now })
