@@ -2,9 +2,9 @@ import { mkdirSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { startServer } from 'rejoin-server'
-import { noteRunning } from '../scripts/running-demo.mjs'
 import { countRefunds } from './server/count-refunds.ts'
 import { openRefundLedger, type RefundLedger } from './server/open-refund-ledger.ts'
+import { noteRunning } from './server/running-demo.mjs'
 import { servePage } from './server/serve-page.ts'
 
 // The sync server with the page and the refund counter on the same origin. `PORT` and `DATA` say where.

@@ -3,7 +3,7 @@ import { createServer } from 'node:net'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'vite'
-import { findRunning } from './running-demo.mjs'
+import { findRunning } from '../demo/server/running-demo.mjs'
 
 // Builds the demo and its server, then runs them until Ctrl-C. `PORT` asks for another port than 8787, `DATA` for another
 // folder than `.data`.

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { findRunning, noteRunning } from '../../../scripts/running-demo.mjs'
+import { findRunning, noteRunning } from '../../../demo/server/running-demo.mjs'
 
 let folder: string
 let url: string
