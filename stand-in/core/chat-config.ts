@@ -50,8 +50,8 @@ export interface ChatConfig extends ContractChatConfig {
   /** False or a throw refuses the arguments. */
   readonly validateToolArgs?: (tool: ToolDefinition, args: Record<string, unknown>) => MaybePromise<boolean>
   readonly authorizeToolCall?: (request: ToolAuthorization) => MaybePromise<boolean>
-  /** How often a turn may go back to the model with tool results; 8 if absent. */
-  readonly maxToolRounds?: number
+  /** How often a turn may go back to the model with tool results; 5 if absent. */
+  readonly maxToolIterations?: number
   /** Only under `finalized`: where pending calls are kept, so that a later controller can decide them. */
   readonly decisionStore?: ToolDecisionStore
   readonly regime?: PersistenceRegime

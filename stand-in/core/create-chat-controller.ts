@@ -2,41 +2,38 @@ import type { StreamChunk, StreamSource } from '../../src/contract/chat.ts'
 import type { Message, ToolCall } from '../../src/contract/chat-message.ts'
 import { buildMessage, type MessageFields } from './build-message.ts'
 import type { AgentEvent, ChatConfig, ChatController } from './chat-config.ts'
-import { createChatStore } from './create-chat-store.ts'
+import { createChatStore, type FoundCall } from './create-chat-store.ts'
 import { createToolProposals } from './create-tool-proposals.ts'
 import { decideCall } from './decide-call.ts'
 import { generateId } from './generate-id.ts'
 import { persistEveryChange } from './persist-every-change.ts'
 import { persistFinalized } from './persist-finalized.ts'
 import { persistenceRegime } from './persistence-regime.ts'
-import { runTool } from './run-tool.ts'
+import { runTool, type ToolOutcome } from './run-tool.ts'
 
-const DEFAULT_TOOL_ROUNDS = 8
-
-/** One piece of work between an action of the host and the answer's end; after `stop` nothing of it arrives. */
-interface Run {
-  stopped: boolean
-  source?: StreamSource
-}
+const DEFAULT_TOOL_ITERATIONS = 5
 
 /** The chat controller of AgentsKit Core as its contract describes it, in both persistence regimes. */
 export function createChatController(initial: ChatConfig): ChatController {
   const regime = initial.regime ?? persistenceRegime()
   const observers = initial.observers ?? []
   let config = initial
-  /** Raised by each turn: under `finalized`, only calls of the current one can be decided. */
+  /**
+   * Raised by each turn, and by what ends one: a controller streams one answer at a time, and whatever an earlier
+   * generation still brings is inert. Under `finalized`, only calls of the current one can be decided.
+   */
   let generation = 0
+  let source: StreamSource | undefined
   const madeIn = new Map<string, number>()
-  const runs = new Set<Run>()
 
   const store = createChatStore(initial.initialMessages ?? [], () => persistence.changed())
   const persistence = (regime === 'finalized' ? persistFinalized : persistEveryChange)({
     memory: () => config.memory,
     messages: () => store.get().messages,
     hydrate: store.hydrate,
-    empty: () => store.set({ messages: [] }),
+    empty: () => store.set({ messages: [], status: 'idle', error: null }),
     disposeTools: () => Promise.all((config.tools ?? []).map((tool) => tool.dispose?.())),
-    abandon: () => abandonRuns(),
+    abandon,
     emit,
     fail,
   })
@@ -70,133 +67,115 @@ export function createChatController(initial: ChatConfig): ChatController {
     return buildMessage({ ...fields, id: generateId('msg', regime) })
   }
 
-  function abandonRuns(): void {
-    for (const run of runs) {
-      run.stopped = true
-      run.source?.abort()
-    }
-    runs.clear()
-  }
-
-  /** Work that `stop` can end. The status goes back to idle with the last of it, unless something failed. */
-  async function work(perform: (run: Run) => Promise<void>): Promise<void> {
-    const run: Run = { stopped: false }
-    runs.add(run)
-    try {
-      await perform(run)
-    } finally {
-      runs.delete(run)
-    }
-  }
-
-  function turn(messages: readonly Message[], patch: { readonly input?: string } = {}): Promise<void> {
+  /** Nothing of what streams arrives any more. */
+  function abandon(): void {
     generation += 1
-    return work((run) => answer(run, messages, patch))
+    source?.abort()
+    source = undefined
   }
 
-  /** Asks the model over `messages`, runs the tools it calls, and asks again with their results. */
-  async function answer(run: Run, messages: readonly Message[], patch: { readonly input?: string } = {}) {
-    const rounds = config.maxToolRounds ?? DEFAULT_TOOL_ROUNDS
-    let request = messages
-    for (let round = 0; round < rounds; round += 1) {
-      const assistant = message({ role: 'assistant', content: '', status: 'streaming' })
-      store.set({ messages: [...request, assistant], status: 'streaming', error: null, ...(round === 0 ? patch : {}) })
-      const calls = await stream(run, assistant.id)
-      if (!calls) return
-      if (calls.length === 0) return settle(run)
-      if (!(await performCalls(run, calls))) return
-      request = store.get().messages
-    }
-    return settle(run)
+  /** A turn over `messages`: the answer streams into a new message behind them. */
+  async function turn(messages: readonly Message[], patch: { readonly input?: string } = {}): Promise<void> {
+    generation += 1
+    const current = generation
+    const assistant = message({ role: 'assistant', content: '', status: 'streaming' })
+    store.set({ messages: [...messages, assistant], status: 'streaming', error: null, ...patch })
+    if (await stream(assistant.id, current)) await goOn(assistant.id, current)
   }
 
-  async function settle(run: Run): Promise<void> {
-    goIdle(run)
-    await persistence.settled()
-  }
-
-  function goIdle(run: Run): void {
-    runs.delete(run)
-    if (runs.size === 0 && store.get().status === 'streaming') store.set({ status: 'idle' })
-  }
-
-  /** The tool calls of the finished answer; `undefined` when it was stopped or failed. */
-  async function stream(run: Run, id: string): Promise<readonly ToolCall[] | undefined> {
-    if (run.stopped) return undefined
-    const calls: ToolCall[] = []
+  /** One answer of the model, with the tools that it calls. False: it failed, or its generation is over. */
+  async function stream(id: string, current: number): Promise<boolean> {
+    if (current !== generation) return false
     // As upstream, with the empty message that is about to be streamed.
     const request = [...store.get().messages]
     emit({ type: 'llm:start', messageCount: request.length })
+    const said = { text: '', reasoning: '' }
     try {
-      const source = config.adapter.createSource({ messages: request, context: { tools: config.tools } })
-      run.source = source
-      for await (const chunk of source.stream()) {
-        if (run.stopped) return undefined
+      const mine = config.adapter.createSource({ messages: request, context: { tools: config.tools } })
+      source = mine
+      for await (const chunk of mine.stream()) {
+        if (current !== generation) return false
         if (chunk.type === 'done') break
         if (chunk.type === 'error') throw new Error(chunk.content ?? 'The model failed.')
-        takeChunk(id, chunk, calls)
+        if (chunk.type === 'tool_call') await takeCall(id, chunk, current)
+        else takeChunk(id, chunk, said)
       }
     } catch (cause) {
-      if (run.stopped) return undefined
-      const error = cause instanceof Error ? cause : new Error(String(cause))
+      if (current !== generation) return false
+      generation += 1
       store.patchMessage(id, (each) => ({ ...each, status: 'error' }))
-      fail(error)
-      return undefined
+      fail(cause instanceof Error ? cause : new Error(String(cause)))
+      return false
     }
-    if (run.stopped) return undefined
-    if (calls.length === 0) runs.delete(run)
-    const idle = calls.length === 0 && runs.size === 0
-    let content = ''
-    store.set({
-      messages: store.get().messages.map((each) => {
-        if (each.id !== id) return each
-        content = each.content
-        return { ...each, status: 'complete' }
-      }),
-      ...(idle ? { status: 'idle' as const } : {}),
-    })
-    emit({ type: 'llm:end', content })
-    return calls
+    if (current !== generation) return false
+    emit({ type: 'llm:end', content: said.text })
+    return true
   }
 
-  function takeChunk(id: string, chunk: StreamChunk, calls: ToolCall[]): void {
-    const { type, content = '', toolCall, usage } = chunk
-    if (type === 'text') store.patchMessage(id, (each) => ({ ...each, content: each.content + content }))
-    if (type === 'reasoning') {
-      store.patchMessage(id, ({ metadata, ...each }) => ({
-        ...each,
-        metadata: { ...metadata, reasoning: `${metadata?.reasoning ?? ''}${content}` },
-      }))
+  /** A text is put whole each time: whatever else happened to the message, the answer is what the model said. */
+  function takeChunk(id: string, chunk: StreamChunk, said: { text: string; reasoning: string }): void {
+    const { type, content = '', usage } = chunk
+    if (type === 'text' && content) {
+      said.text += content
+      store.patchMessage(id, (each) => ({ ...each, content: said.text }))
+    }
+    if (type === 'reasoning' && content) {
+      said.reasoning += content
+      store.patchMessage(id, (each) => ({ ...each, metadata: { ...each.metadata, reasoning: said.reasoning } }))
     }
     if (type === 'usage' && usage) {
       store.set({ usage })
-      store.patchMessage(id, ({ metadata, ...each }) => ({ ...each, metadata: { ...metadata, usage } }))
-    }
-    if (type === 'tool_call' && toolCall) {
-      const call: ToolCall = { id: toolCall.id, name: toolCall.name, args: argsOf(toolCall.args), status: 'pending' }
-      calls.push(call)
-      store.patchMessage(id, (each) => ({ ...each, toolCalls: [...(each.toolCalls ?? []), call] }))
+      store.patchMessage(id, (each) => ({ ...each, metadata: { ...each.metadata, usage } }))
     }
   }
 
-  /** True when every call has its result and the model can go on. */
-  async function performCalls(run: Run, calls: readonly ToolCall[]): Promise<boolean> {
-    const waiting: ToolCall[] = []
-    for (const call of calls) {
-      madeIn.set(call.id, generation)
-      const tool = config.tools?.find((each) => each.name === call.name)
-      if (tool?.requiresConfirmation) {
-        store.patchCall(call.id, { status: 'requires_confirmation' })
-        waiting.push(call)
-      } else {
-        await perform(run, call)
-      }
-      if (run.stopped) return false
+  async function takeCall(id: string, { toolCall }: StreamChunk, current: number): Promise<void> {
+    if (!toolCall) return
+    const tool = config.tools?.find((each) => each.name === toolCall.name)
+    const status = tool?.requiresConfirmation ? 'requires_confirmation' : 'pending'
+    const call: ToolCall = { id: toolCall.id, name: toolCall.name, args: argsOf(toolCall.args), status }
+    madeIn.set(call.id, generation)
+    store.patchMessage(id, (each) => ({ ...each, toolCalls: [...(each.toolCalls ?? []), call] }))
+    await config.onToolCall?.(call)
+    if (current !== generation || tool?.requiresConfirmation) return
+    const outcome = await perform(id, call)
+    if (current === generation) store.patchCall(id, call.id, outcome)
+  }
+
+  async function perform(id: string, call: ToolCall): Promise<ToolOutcome> {
+    store.patchCall(id, call.id, { status: 'running' })
+    emit({ type: 'tool:start', name: call.name, args: call.args })
+    const outcome = await runTool(config, call)
+    emit({ type: 'tool:end', name: call.name, result: outcome.result ?? outcome.error ?? '' })
+    return outcome
+  }
+
+  /** Asks the model again with the results of a message's calls, once none of them is open; else the turn ends. */
+  async function goOn(from: string, current: number): Promise<void> {
+    let id = from
+    for (let left = config.maxToolIterations ?? DEFAULT_TOOL_ITERATIONS; left > 0; left -= 1) {
+      const calls = callsOf(id)
+      if (calls.length === 0 || calls.some(isOpen)) break
+      const results = calls.map((call) =>
+        message({ role: 'tool', content: call.result ?? call.error ?? '', toolCallId: call.id }),
+      )
+      const next = message({ role: 'assistant', content: '', status: 'streaming' })
+      const settled = store
+        .get()
+        .messages.map((each) => (each.id === id ? { ...each, status: 'complete' as const } : each))
+      store.set({ messages: [...settled, ...results, next], status: 'streaming', error: null })
+      id = next.id
+      if (!(await stream(id, current))) return
     }
-    if (waiting.length === 0) return true
-    goIdle(run)
-    await keepPending(waiting)
-    return false
+    const complete = (each: Message): Message => (each.id === id ? { ...each, status: 'complete' } : each)
+    store.set({ messages: store.get().messages.map(complete), status: 'idle', error: null })
+    const waiting = callsOf(id).filter((call) => call.status === 'requires_confirmation')
+    if (waiting.length === 0) await persistence.settled()
+    else await keepPending(waiting)
+  }
+
+  function callsOf(id: string): readonly ToolCall[] {
+    return store.get().messages.find((each) => each.id === id)?.toolCalls ?? []
   }
 
   async function keepPending(calls: readonly ToolCall[]): Promise<void> {
@@ -207,48 +186,28 @@ export function createChatController(initial: ChatConfig): ChatController {
     for (const { id } of calls) await decisionStore.putPending({ toolCallId: id, messages, status: 'pending' })
   }
 
-  async function perform(run: Run, call: ToolCall): Promise<void> {
-    store.patchCall(call.id, { status: 'running' })
-    emit({ type: 'tool:start', name: call.name, args: call.args })
-    const outcome = await runTool(config, call)
-    if (run.stopped) return
-    store.patchCall(call.id, outcome)
-    appendToolMessage(call.id, outcome.result ?? outcome.error ?? '')
-    emit({ type: 'tool:end', name: call.name, result: outcome.result ?? outcome.error ?? '' })
+  /** `settle` is told of the outcome before the model is. What was approved has happened, whatever ended meanwhile. */
+  async function approved({ message: { id }, call }: FoundCall, settle?: () => Promise<void>): Promise<void> {
+    store.patchCall(id, call.id, await perform(id, call))
+    await settle?.()
+    await goOn(id, generation)
   }
 
-  function appendToolMessage(toolCallId: string, content: string): void {
-    store.set({ messages: [...store.get().messages, message({ role: 'tool', content, toolCallId })] })
+  async function denied(
+    { message: { id }, call }: FoundCall,
+    reason = 'The action was denied.',
+    settle?: () => Promise<void>,
+  ): Promise<void> {
+    store.patchCall(id, call.id, { status: 'error', error: reason })
+    await settle?.()
+    await goOn(id, generation)
   }
-
-  /** Goes on with the model once no call of the same message waits any more. */
-  async function goOn(run: Run, toolCallId: string): Promise<void> {
-    const open = store.findCall(toolCallId)?.message.toolCalls?.some((call) => call.status === 'requires_confirmation')
-    if (run.stopped || open) return
-    await answer(run, store.get().messages)
-  }
-
-  /** `settle` is told of the outcome before the model is. */
-  const approved = (call: ToolCall, settle?: () => Promise<void>) =>
-    work(async (run) => {
-      await perform(run, call)
-      await settle?.()
-      await goOn(run, call.id)
-    })
-
-  const denied = (call: ToolCall, reason = 'The action was denied.', settle?: () => Promise<void>) =>
-    work(async (run) => {
-      store.patchCall(call.id, { status: 'error', error: reason })
-      appendToolMessage(call.id, reason)
-      await settle?.()
-      await goOn(run, call.id)
-    })
 
   /** The call, if it waits here; a miss is silent in both regimes. */
-  function decidable(toolCallId: string): ToolCall | undefined {
-    const call = store.findCall(toolCallId)?.call
-    if (call?.status !== 'requires_confirmation') return undefined
-    return regime === 'every-change' || madeIn.get(toolCallId) === generation ? call : undefined
+  function decidable(toolCallId: string): FoundCall | undefined {
+    const found = store.findCall(toolCallId)
+    if (found?.call.status !== 'requires_confirmation') return undefined
+    return regime === 'every-change' || madeIn.get(toolCallId) === generation ? found : undefined
   }
 
   function decide(toolCallId: string, decision: 'approve' | 'deny', reason?: string): Promise<ToolCall> {
@@ -261,24 +220,22 @@ export function createChatController(initial: ChatConfig): ChatController {
     getState: store.get,
     subscribe: store.subscribe,
 
-    send: (content) => {
-      const fields: MessageFields =
-        typeof content === 'string'
-          ? { role: 'user', content }
-          : { role: 'user', content: textOf(content), parts: content }
-      return turn([...store.get().messages, message(fields)], { input: '' })
+    send: async (content) => {
+      const text = typeof content === 'string' ? content : textOf(content)
+      if (typeof content === 'string' && !content.trim()) return
+      if (store.get().status === 'streaming') controller.stop()
+      const fields: MessageFields = {
+        role: 'user',
+        content: text,
+        ...(typeof content !== 'string' && { parts: content }),
+      }
+      await turn([...store.get().messages, message(fields)], { input: '' })
     },
 
     stop: () => {
-      abandonRuns()
-      const { messages, status } = store.get()
-      const streams = messages.some((each) => each.status === 'streaming')
-      store.set({
-        messages: streams
-          ? messages.map((each) => (each.status === 'streaming' ? { ...each, status: 'complete' } : each))
-          : messages,
-        status: status === 'streaming' ? 'idle' : status,
-      })
+      abandon()
+      const settled = (each: Message): Message => (each.status === 'streaming' ? { ...each, status: 'complete' } : each)
+      store.set({ messages: store.get().messages.map(settled), status: 'idle' })
     },
 
     retry: async () => {
@@ -294,14 +251,18 @@ export function createChatController(initial: ChatConfig): ChatController {
       if (!edited) return
       if (edited.role !== 'user') return store.patchMessage(id, (each) => ({ ...each, content }))
       const kept = [...messages.slice(0, index), { ...edited, content }]
-      if (options?.regenerate === false) store.set({ messages: kept })
-      else await turn(kept)
+      if (options?.regenerate === false) return store.set({ messages: kept })
+      abandon()
+      await turn(kept)
     },
 
     regenerate: async (id) => {
       const { messages } = store.get()
-      const index = messages.findLastIndex((each) => each.role === 'assistant' && (id === undefined || each.id === id))
-      if (index >= 0) await turn(messages.slice(0, index))
+      const index = id === undefined ? messages.length - 1 : messages.findIndex((each) => each.id === id)
+      const before = messages.slice(0, Math.max(index, 0))
+      if (messages[index]?.role !== 'assistant' || !before.some((each) => each.role === 'user')) return
+      abandon()
+      await turn(before)
     },
 
     setInput: (input) => store.set({ input }),
@@ -317,14 +278,14 @@ export function createChatController(initial: ChatConfig): ChatController {
 
     approve: async (toolCallId) => {
       if (regime === 'finalized' && config.decisionStore) return void (await decide(toolCallId, 'approve'))
-      const call = decidable(toolCallId)
-      if (call) await approved(call)
+      const found = decidable(toolCallId)
+      if (found) await approved(found)
     },
 
     deny: async (toolCallId, reason) => {
       if (regime === 'finalized' && config.decisionStore) return void (await decide(toolCallId, 'deny', reason))
-      const call = decidable(toolCallId)
-      if (call) await denied(call, reason)
+      const found = decidable(toolCallId)
+      if (found) await denied(found, reason)
     },
 
     ...(regime === 'finalized' && { decide }),
@@ -332,6 +293,10 @@ export function createChatController(initial: ChatConfig): ChatController {
 
   void persistence.hydrate()
   return controller
+}
+
+function isOpen({ status }: ToolCall): boolean {
+  return status !== 'complete' && status !== 'error'
 }
 
 function argsOf(text: string): Record<string, unknown> {

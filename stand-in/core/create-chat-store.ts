@@ -1,6 +1,11 @@
 import type { Message, ToolCall } from '../../src/contract/chat-message.ts'
 import type { ChatState } from './chat-config.ts'
 
+export interface FoundCall {
+  readonly message: Message
+  readonly call: ToolCall
+}
+
 /** The controller's state. Every `set` is one change: memory hears of it first, then the listeners. */
 export interface ChatStore {
   readonly get: () => ChatState
@@ -8,9 +13,10 @@ export interface ChatStore {
   /** A change that memory does not hear of, because it came from there. */
   readonly hydrate: (messages: readonly Message[]) => void
   readonly subscribe: (listener: () => void) => () => void
-  readonly findCall: (toolCallId: string) => { readonly message: Message; readonly call: ToolCall } | undefined
+  /** The call that waits for a person; if none of this id does, the first that has it. */
+  readonly findCall: (toolCallId: string) => FoundCall | undefined
   readonly patchMessage: (id: string, patch: (message: Message) => Message) => void
-  readonly patchCall: (toolCallId: string, patch: Partial<ToolCall>) => void
+  readonly patchCall: (messageId: string, toolCallId: string, patch: Partial<ToolCall>) => void
 }
 
 export function createChatStore(initialMessages: readonly Message[], changed: () => void): ChatStore {
@@ -36,19 +42,17 @@ export function createChatStore(initialMessages: readonly Message[], changed: ()
       return () => listeners.delete(listener)
     },
     findCall: (toolCallId) => {
-      for (const message of state.messages) {
-        const call = message.toolCalls?.find((each) => each.id === toolCallId)
-        if (call) return { message, call }
-      }
-      return undefined
+      const found = state.messages.flatMap((message) => {
+        const calls = message.toolCalls?.filter((each) => each.id === toolCallId) ?? []
+        return calls.map((call) => ({ message, call }))
+      })
+      return found.find(({ call }) => call.status === 'requires_confirmation') ?? found[0]
     },
     patchMessage: (id, patch) => {
       store.set({ messages: state.messages.map((message) => (message.id === id ? patch(message) : message)) })
     },
-    patchCall: (toolCallId, patch) => {
-      const found = store.findCall(toolCallId)
-      if (!found) return
-      store.patchMessage(found.message.id, (message) => ({
+    patchCall: (messageId, toolCallId, patch) => {
+      store.patchMessage(messageId, (message) => ({
         ...message,
         toolCalls: (message.toolCalls ?? []).map((call) => (call.id === toolCallId ? { ...call, ...patch } : call)),
       }))

@@ -52,7 +52,10 @@ export function createToolProposals(options: {
     try {
       await config().onToolCall?.(call)
     } catch (error) {
-      store.patchCall(id, { status: 'error', error: error instanceof Error ? error.message : String(error) })
+      store.patchCall(message.id, id, {
+        status: 'error',
+        error: error instanceof Error ? error.message : String(error),
+      })
       throw error
     }
     await proposed(call)

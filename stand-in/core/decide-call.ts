@@ -1,14 +1,13 @@
-import type { ToolCall } from '../../src/contract/chat-message.ts'
 import type { ToolDecisionStore } from '../../src/contract/tool-decision-store.ts'
-import type { ChatStore } from './create-chat-store.ts'
+import type { ChatStore, FoundCall } from './create-chat-store.ts'
 import { ConfigError, ToolError } from './errors.ts'
 
 export interface DecisionPorts {
   readonly store: ChatStore
   readonly decisionStore: ToolDecisionStore | undefined
   /** Each carries the decision out, and calls `settle` with the outcome in the messages, before the model goes on. */
-  readonly approved: (call: ToolCall, settle: () => Promise<void>) => Promise<void>
-  readonly denied: (call: ToolCall, reason: string | undefined, settle: () => Promise<void>) => Promise<void>
+  readonly approved: (found: FoundCall, settle: () => Promise<void>) => Promise<void>
+  readonly denied: (found: FoundCall, reason: string | undefined, settle: () => Promise<void>) => Promise<void>
   readonly persist: () => Promise<void>
 }
 
@@ -29,23 +28,28 @@ export async function decideCall(ports: DecisionPorts, { toolCallId, decision, r
     throw alreadyDecided(toolCallId)
   }
   if (store.get().messages.length === 0) store.set({ messages: [...known.messages] })
-  const call = store.findCall(toolCallId)?.call
-  if (call?.status !== 'requires_confirmation') {
+  const found = store.findCall(toolCallId)
+  if (found?.call.status !== 'requires_confirmation') {
     throw new ConfigError({ code: 'AK_CONFIG_INVALID', message: `"${toolCallId}" does not wait in its messages.` })
   }
   const claimed = await decisionStore.claim(toolCallId, decision, reason)
   if (!claimed) throw alreadyDecided(toolCallId)
 
+  const outcomeNow = () => {
+    const now = store.get().messages.find(({ id }) => id === found.message.id)
+    return now?.toolCalls?.find(({ id }) => id === toolCallId) ?? found.call
+  }
+
   async function settle(): Promise<void> {
-    const outcome = store.findCall(toolCallId)?.call ?? call
-    const ran = outcome?.status === 'complete' ? 'complete' : 'failed'
+    const outcome = outcomeNow()
+    const ran = outcome.status === 'complete' ? 'complete' : 'failed'
     const messages = [...store.get().messages]
     const status = decision === 'deny' ? 'denied' : ran
-    await decisionStore?.settle({ ...claimed, toolCallId, messages, status, ...(outcome && { outcome }) })
+    await decisionStore?.settle({ ...claimed, toolCallId, messages, status, outcome })
     await persist()
   }
-  await (decision === 'approve' ? approved(call, settle) : denied(call, reason, settle))
-  return store.findCall(toolCallId)?.call ?? call
+  await (decision === 'approve' ? approved(found, settle) : denied(found, reason, settle))
+  return outcomeNow()
 }
 
 function alreadyDecided(toolCallId: string): ToolError {

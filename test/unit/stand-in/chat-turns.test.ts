@@ -40,10 +40,11 @@ for (const regime of ['every-change', 'finalized'] as const) {
     const tools = [{ name: 'lookup', execute: () => result.promise }]
     const controller = createChatController({ adapter, tools, regime })
     const sent = controller.send('hi')
-    await adapter.sources[0]?.toolCall('call-1', 'lookup')
-    await adapter.sources[0]?.end()
+    void adapter.sources[0]?.toolCall('call-1', 'lookup')
+    await settled()
     controller.stop()
     result.resolve('late')
+    await adapter.sources[0]?.end()
     await sent
     expect(controller.getState().messages.at(-1)?.toolCalls?.[0]).toMatchObject({ status: 'running' })
     expect(adapter.sources).toHaveLength(1)
@@ -147,6 +148,62 @@ for (const regime of ['every-change', 'finalized'] as const) {
     await controller.retry()
     expect(adapter.sources).toHaveLength(1)
     expect(texts()).toHaveLength(3)
+  })
+
+  test(`M8 M9 one answer streams at a time: what begins a turn ends the one before (${regime})`, async () => {
+    const { adapter, controller, texts } = await afterOneTurn({ regime })
+    const ends = [controller.send('one')]
+    await adapter.sources[1]?.text('first ')
+    ends.push(controller.send('two'))
+    expect(adapter.sources[1]?.aborts).toBe(1)
+    await adapter.sources[2]?.text('second ')
+    ends.push(controller.regenerate())
+    expect(adapter.sources[2]?.aborts).toBe(1)
+    await adapter.sources[3]?.text('third ')
+    ends.push(controller.edit(controller.getState().messages.at(-2)?.id ?? '', 'three'))
+    expect(adapter.sources[3]?.aborts).toBe(1)
+    for (const source of adapter.sources.slice(1, 4)) await source.text('late')
+    await answered(undefined, adapter, 'fourth')
+    await Promise.all(ends)
+    expect(texts()).toEqual([
+      'user: question',
+      'assistant: answer',
+      'user: one',
+      'assistant: first ',
+      'user: three',
+      'assistant: fourth',
+    ])
+    expect(controller.getState().messages.map(({ status }) => status)).not.toContain('streaming')
+  })
+
+  test(`M9 nothing but blanks is not sent (${regime})`, async () => {
+    const { adapter, controller, texts } = await afterOneTurn({ regime })
+    await controller.send('  ')
+    expect(adapter.sources).toHaveLength(1)
+    expect(texts()).toHaveLength(2)
+  })
+
+  test(`H12 H19 each piece of a text puts the whole text, whatever was made of the message (${regime})`, async () => {
+    const adapter = createManualAdapter()
+    const controller = createChatController({ adapter, regime })
+    const sent = controller.send('hi')
+    await adapter.sources[0]?.text('one ')
+    controller.setMessages(controller.getState().messages.map((each) => ({ ...each, content: '' })))
+    await answered(sent, adapter, 'two')
+    expect(controller.getState().messages.at(-1)?.content).toBe('one two')
+  })
+
+  test(`M8 the outcome of an approved action counts, also when the chat was stopped meanwhile (${regime})`, async () => {
+    const result = deferred<string>()
+    const adapter = createManualAdapter()
+    const tools = [{ name: 'refund', requiresConfirmation: true, execute: () => result.promise }]
+    const controller = createChatController({ adapter, tools, regime })
+    await controller.proposeToolCall({ id: 'call-1', name: 'refund', args: {} })
+    const approved = controller.approve('call-1')
+    controller.stop()
+    result.resolve('refunded')
+    await answered(approved, adapter, 'Done.')
+    expect(controller.getState().messages[0]?.toolCalls?.[0]).toMatchObject({ status: 'complete', result: 'refunded' })
   })
 
   test(`M10 with two calls waiting, the model goes on after the second decision (${regime})`, async () => {
