@@ -2,7 +2,8 @@ import type { ChatConfig, ChatController } from '../contract/chat.ts'
 import type { ChatMemory } from '../contract/chat-memory.ts'
 import type { Message } from '../contract/chat-message.ts'
 import type { LiveSessionStorage } from '../contract/live-session-storage.ts'
-import { RejoinError } from '../errors.ts'
+import { isRejoinError, RejoinError } from '../errors.ts'
+import type { Caller } from '../messages/lineage.ts'
 import type { SessionMessages } from '../messages/session-messages.ts'
 import type { ActionConfirmation } from '../session/action-confirmation.ts'
 import type { ChatSession } from '../session/chat-session.ts'
@@ -13,6 +14,7 @@ import type { ChatToConfirm } from '../session/run-decision.ts'
 import { awaitRecord } from './await-record.ts'
 import { followMemory } from './follow-memory.ts'
 import { mergeRemoteMessages } from './merge-remote-messages.ts'
+import { createOwnMessages } from './own-messages.ts'
 
 export interface ConnectChatOptions<D extends ChatConfig, C extends ChatController> {
   readonly rejoin: {
@@ -73,27 +75,23 @@ export async function connectChat<D extends ChatConfig, C extends ChatController
 }: ConnectChatOptions<D, C>): Promise<ConnectedChat<D, C>> {
   const stored = rejoin.messages(sessionId)
   await stored.whenLoaded()
-  /** Message objects that are stored as they are. */
-  const known = new WeakSet<Message>()
-  /** Messages that others wrote, or this chat before it was opened. One that was made here stays so. */
-  const fedIds = new Set<string>()
-  const madeHere = new Set<string>()
-  const handedOut = (messages: readonly Message[]) => {
-    for (const message of messages) {
-      known.add(message)
-      if (!madeHere.has(message.id)) fedIds.add(message.id)
-    }
-  }
+  const own = createOwnMessages()
+  const caller: Caller = { knows: [] }
   const adopted = new Set<string>()
   const adopting = new Set<Promise<unknown>>()
   /** Calls that this chat was told to decide. */
   const deciding = new Set<string>()
-  let closed = false
+  const life = new AbortController()
+  let fed: C | undefined
+  let feedWaits = false
 
-  const followed = followMemory(rejoin.memory(sessionId), (messages) => {
-    for (const message of messages) known.add(message)
-    // Not within the controller's own handling of its save.
-    queueMicrotask(feed)
+  const followed = followMemory(rejoin.memory(sessionId), {
+    caller,
+    onLoaded: own.loaded,
+    onSaved: (messages) => {
+      own.saved(messages)
+      feedSoon()
+    },
   })
   const { memory } = followed
   const chat = { ...definition.chat, memory }
@@ -105,7 +103,8 @@ export async function connectChat<D extends ChatConfig, C extends ChatController
 
   async function connect() {
     const initialMessages = await memory.load()
-    handedOut(initialMessages)
+    own.handedOut(initialMessages)
+    caller.knows = initialMessages
     const controller = createController({ ...session.chat, initialMessages })
     const confirmation = session.createConfirmation({
       chat: decidingEveryTurn(controller, deciding),
@@ -114,28 +113,47 @@ export async function connectChat<D extends ChatConfig, C extends ChatController
     return { controller, confirmation }
   }
 
+  /** Not within the controller's own handling of its save or its change. */
+  function feedSoon(): void {
+    if (feedWaits) return
+    feedWaits = true
+    queueMicrotask(() => {
+      feedWaits = false
+      feed()
+    })
+  }
+
   function feed(): void {
-    if (closed) return
+    if (life.signal.aborted || !fed) return
     const remote = stored.get()
-    const merged = mergeRemoteMessages(
-      {
-        messages: controller.getState().messages,
-        unsaved: (message) => !known.has(message),
-        streamsHere: (message) => message.status === 'streaming' && !fedIds.has(message.id),
-      },
-      remote,
+    if (remote.length > 0 || fed.getState().messages.length === 0) take(remote)
+    else void isEmpty().then((empty) => empty && take([]))
+  }
+
+  /** A document that was closed shows nothing either, which says nothing of its messages. */
+  function isEmpty(): Promise<boolean> {
+    if (isRejoinError(stored.problem(), 'deleted')) return Promise.resolve(true)
+    return stored.whenLoaded().then(
+      () => stored.get().length === 0,
+      () => false,
     )
+  }
+
+  function take(remote: readonly Message[]): void {
+    if (life.signal.aborted || !fed) return
+    const merged = mergeRemoteMessages({ messages: fed.getState().messages, ...own }, remote)
     if (!merged) return
     const shown = new Set(merged)
-    handedOut(remote.filter((message) => shown.has(message)))
-    controller.setMessages(merged)
+    own.handedOut(remote.filter((message) => shown.has(message)))
+    own.give(merged)
+    caller.knows = own.knows(merged, caller.knows)
+    fed.setMessages(merged)
   }
 
   /** Only of messages that were made here: whoever else made a call puts it before a person where it was made. */
-  function adoptCalls(): void {
-    for (const { id, status, toolCalls = [] } of controller.getState().messages) {
-      if (fedIds.has(id)) continue
-      madeHere.add(id)
+  function takeNotice(): void {
+    const { messages } = controller.getState()
+    for (const { id, status, toolCalls = [] } of own.look(messages)) {
       if (status === 'streaming') continue
       for (const call of toolCalls) {
         const key = `${id} ${call.id}`
@@ -146,22 +164,26 @@ export async function connectChat<D extends ChatConfig, C extends ChatController
         void adoption.finally(() => adopting.delete(adoption))
       }
     }
+    if (messages.some(own.isAbandoned)) feedSoon()
   }
 
-  function runsHere({ id, toolCalls = [] }: Message): boolean {
-    const running = toolCalls.filter((call) => call.status === 'running')
-    return running.some((call) => deciding.has(call.id)) || (running.length > 0 && !fedIds.has(id))
+  function runsHere(message: Message): boolean {
+    const running = (message.toolCalls ?? []).filter((call) => call.status === 'running')
+    return running.some((call) => deciding.has(call.id)) || (running.length > 0 && own.isMadeHere(message))
   }
 
   async function tokenOf(toolCallId: string): Promise<string> {
-    const record = await awaitRecord(session, toolCallId)
+    const record = await awaitRecord(session, toolCallId, life.signal)
+    if (life.signal.aborted) throw new RejoinError('closed', 'The chat was closed.', { hint: 'Open it again.' })
     if (record) return record.token
     throw new RejoinError('nothing-to-run', 'No confirmation is known for this tool call; nothing ran.', {
       hint: 'It may still be on its way from where the call was made. If it never comes, ask for the action again.',
     })
   }
 
-  const ends = [stored.subscribe(feed), controller.subscribe(adoptCalls), followed.saveChanges(controller)]
+  fed = controller
+  const ends = [stored.subscribe(feed), controller.subscribe(takeNotice), followed.saveChanges(controller)]
+  takeNotice()
   feed()
   return {
     session,
@@ -170,7 +192,7 @@ export async function connectChat<D extends ChatConfig, C extends ChatController
     approve: async (toolCallId) => confirmation.approve(await tokenOf(toolCallId), sessionId),
     deny: async (toolCallId, reason) => confirmation.reject(await tokenOf(toolCallId), sessionId, reason),
     close: () => {
-      closed = true
+      life.abort()
       const { status, messages } = controller.getState()
       // Without a stream of its own, `stop` would only end what others write into the list. Its end is saved still.
       if (status === 'streaming' && !messages.some(runsHere)) controller.stop()

@@ -35,11 +35,21 @@ export type Origins = WeakMap<Message, Origin>
 /** In which life of which session an object was met first: shared by all sessions of a tab. */
 export type Homes = WeakMap<Message, Life>
 
+/** Somebody who says by itself what it knows, so that nothing has to be guessed from its list. */
+export interface Caller {
+  /** The list that it was handed or that it saved last. Kept by the memory at each save. */
+  knows: readonly Message[]
+}
+
 export interface Lineages {
   /** Begins a lineage with a list that is handed out. */
   readonly begin: (base: readonly Message[]) => Lineage
   /** Whose list this is. Throws `deleted` or `refused` for a list of another life or conversation. */
   readonly find: (list: readonly Message[]) => Lineage
+  /** The lineage of a caller that saves this list. Throws as `find` does. */
+  readonly of: (caller: Caller, list: readonly Message[]) => Lineage
+  /** The caller's list was saved. */
+  readonly saved: (caller: Caller, list: readonly Message[]) => void
 }
 
 const MAX_REMEMBERED = 4
@@ -58,8 +68,20 @@ export function createLineages(life: () => Life, origins: Origins, homes: Homes)
   let fed: Lineage | undefined
   let anonymous: Lineage | undefined
   let handedOut: readonly Lineage[] = []
+  const callers = new WeakMap<Caller, { readonly lineage: Lineage; knew: readonly Message[] | undefined }>()
 
   const alive = (lineage: Lineage | undefined) => (lineage?.life === life() ? lineage : undefined)
+
+  function requireOwn(list: readonly Message[]): void {
+    for (const message of list) {
+      const home = origins.get(message)?.life === life() ? undefined : homes.get(message)
+      if (home) throw foreignError(home)
+    }
+  }
+
+  function foreignError(home: Life): RejoinError {
+    return home.sessionId === life().sessionId ? deleted(home.sessionId) : misplaced(home, life())
+  }
 
   return {
     begin(base) {
@@ -88,9 +110,7 @@ export function createLineages(life: () => Life, origins: Origins, homes: Homes)
         fed = alive(fed) ?? { life: life(), base: [] }
         return fed
       }
-      if (foreign) {
-        throw foreign.sessionId === life().sessionId ? deleted(foreign.sessionId) : misplaced(foreign, life())
-      }
+      if (foreign) throw foreignError(foreign)
       requireMessages(list)
       const keys = new Set(messageKeys(list))
       const known = alive(anonymous)
@@ -101,6 +121,23 @@ export function createLineages(life: () => Life, origins: Origins, homes: Homes)
         .sort((a, b) => losses(a, keys) - losses(b, keys))
       anonymous = { life: life(), base: [...(closest?.base ?? [])] }
       return anonymous
+    },
+    of(caller, list) {
+      const known = callers.get(caller)
+      if (known && alive(known.lineage)) {
+        if (known.knew !== caller.knows) known.lineage.base = [...caller.knows]
+        known.knew = caller.knows
+        return known.lineage
+      }
+      requireOwn(list)
+      const lineage = { life: life(), base: [...caller.knows] }
+      callers.set(caller, { lineage, knew: caller.knows })
+      return lineage
+    },
+    saved(caller, list) {
+      const known = callers.get(caller)
+      if (known) known.knew = list
+      caller.knows = list
     },
   }
 }

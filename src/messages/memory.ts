@@ -6,7 +6,7 @@ import { isRejoinError, RejoinError } from '../errors.ts'
 import { applyChanges } from './apply-changes.ts'
 import { decodeMessage } from './decode-message.ts'
 import { encodeMessage, requireMessages } from './encode-message.ts'
-import { createLineages, type Homes } from './lineage.ts'
+import { type Caller, createLineages, type Homes } from './lineage.ts'
 import type { LiveDocument } from './live-document.ts'
 import { LOAD_WITHIN_MS, type MessageSession, notLoaded } from './message-session.ts'
 import { saveList } from './save-list.ts'
@@ -19,6 +19,11 @@ export interface MemoryOptions {
   readonly session: MessageSession
   readonly homes: Homes
   readonly timers: Environment['timers']
+}
+
+export interface SaveOptions {
+  readonly signal?: AbortSignal
+  readonly caller?: Caller
 }
 
 /**
@@ -65,7 +70,7 @@ export function createMemory({
   }
 
   /** Synchronous as soon as the document is open: the list may change after the call. */
-  async function save(messages: readonly Message[], signal: AbortSignal | undefined): Promise<void> {
+  async function save(messages: readonly Message[], { signal, caller }: SaveOptions): Promise<void> {
     if (!Array.isArray(messages)) throw new RejoinError('refused', 'A memory saves a list of messages.')
     let document = session.current()
     let list = messages
@@ -75,13 +80,14 @@ export function createMemory({
       for (const message of list) if (!origins.has(message)) encoded.set(message, encodeMessage(message))
       document = await opened(signal)
     }
-    write(document, list)
+    write(document, list, caller)
     await withinTime(document.flush(), SAVE_WITHIN_MS, tooSlow, { timers })
   }
 
-  function write(document: LiveDocument, list: readonly Message[]): void {
-    const lineage = lineages.find(list)
+  function write(document: LiveDocument, list: readonly Message[], caller: Caller | undefined): void {
+    const lineage = caller ? lineages.of(caller, list) : lineages.find(list)
     const wrote = saveList(list, { document, lineage, origins, homes, encoded })
+    if (caller) lineages.saved(caller, list)
     const last = list.at(-1)
     if (last?.status !== 'streaming') session.streams.release()
     // Others' streams are shown here too; only who writes into one keeps it open.
@@ -112,10 +118,11 @@ export function createMemory({
 
   return {
     load,
-    async save(messages, { signal } = {}) {
+    async save(messages, options: SaveOptions = {}) {
+      const { signal } = options
       signal?.throwIfAborted()
       if (Array.isArray(messages) && messages.length === 0) return
-      await reported(() => save(messages, signal), signal)
+      await reported(() => save(messages, options), signal)
     },
     async clear({ signal } = {}) {
       signal?.throwIfAborted()

@@ -10,8 +10,11 @@ function message(id: string, content = id, more: Partial<Message> = {}): Message
 function local(messages: readonly Message[], unsaved: readonly Message[] = [], streams: readonly Message[] = []) {
   return {
     messages,
-    unsaved: (each: Message) => unsaved.includes(each),
+    isUnsaved: (each: Message) => unsaved.includes(each),
     streamsHere: (each: Message) => streams.includes(each),
+    isDropped: (_: string) => false,
+    isAbandoned: (_: Message) => false,
+    end: (each: Message) => each,
   }
 }
 
