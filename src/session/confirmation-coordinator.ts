@@ -47,7 +47,10 @@ export interface ActionConfirmationCoordinator {
    * when the chat had no such call waiting. The chat's own errors pass unchanged.
    */
   readonly approve: (token: string, sessionId: string) => Promise<ActionConfirmation>
-  /** Denies the action. Otherwise like `approve`, except that it does not look at `expiresAt`. */
+  /**
+   * Denies the action, also when its call is gone from the chat. Otherwise like `approve`, except that it does not look
+   * at `expiresAt`.
+   */
   readonly reject: (token: string, sessionId: string, reason?: string) => Promise<ActionConfirmation>
   readonly getByToolCall: (toolCallId: string) => ActionConfirmation | undefined
   readonly getSnapshot: () => readonly ActionConfirmation[]
@@ -121,7 +124,7 @@ export function createCoordinator(ports: CoordinatorPorts): ActionConfirmationCo
 
   async function carryOut(record: ActionConfirmation, want: Want, reason?: string): Promise<ActionConfirmation> {
     if (record.status !== 'pending') return record
-    if (want !== 'expiring' && waits(chat, record.toolCallId) === false) throw nothingToRun()
+    if (want === 'approving' && waits(chat, record.toolCallId) === false) throw nothingToRun()
     const claimed = await records.claim(record, want)
     let ran: Awaited<ReturnType<typeof runDecision>>
     try {

@@ -20,7 +20,8 @@ import { incompatibility } from './incompatibility.ts'
 import { createListeners } from './listeners.ts'
 import { newId as randomId } from './new-id.ts'
 import { createPermissions } from './permissions.ts'
-import type { ChatToConfirm } from './run-decision.ts'
+import { type ChatToConfirm, runDecision } from './run-decision.ts'
+import { createSessionChats } from './session-chats.ts'
 import { createSessionConfirmations } from './session-confirmations.ts'
 import { SessionConflictError } from './session-conflict-error.ts'
 import { createSessionLedger, RETRIES } from './session-ledger.ts'
@@ -67,6 +68,7 @@ export function createChatSession<C extends ChatConfig>(
   const ledger = createSessionLedger({ identity, machine, snapshot, storage, now, signal })
   const records = createSessionConfirmations({ sessionId, ledger, storage, onChange: listeners.call })
   const permissions = createPermissions()
+  const chats = createSessionChats(ledger.lifetime)
   const addRunner =
     storage?.claims && createClaimRunner({ sessionId, claims: storage.claims, lifetime: ledger.lifetime, permissions })
 
@@ -104,6 +106,10 @@ export function createChatSession<C extends ChatConfig>(
     permissions,
     memory: definition.chat.memory,
     adopt: createCoordinator({ sessionId, records, chat: NO_CHAT, now: () => now().getTime(), createId: newId }).adopt,
+    denyExpired: async (toolCallId) => {
+      const chat = chats.find(toolCallId)
+      if (chat) await runDecision(chat, { toolCallId, want: 'expiring' }, permissions)
+    },
     now: () => now().getTime(),
   })
 
@@ -138,6 +144,7 @@ export function createChatSession<C extends ChatConfig>(
     updateChat,
     getConversationSnapshot,
     createConfirmation({ signal: chatSignal, ...coordinator }) {
+      chats.add(coordinator.chat, chatSignal)
       addRunner?.(coordinator.chat, chatSignal)
       return createCoordinator({
         now: () => now().getTime(),

@@ -13,6 +13,8 @@ export interface DecisionStoreOptions {
   readonly permissions: Permissions
   /** Puts a call before a person that no confirmation is known for. */
   readonly adopt: (call: ToolCall) => Promise<unknown>
+  /** Denies an expired call in the chat of the session in which it waits, if there is one. */
+  readonly denyExpired: (toolCallId: string) => Promise<unknown>
   /** Epoch ms. */
   readonly now: () => number
 }
@@ -22,7 +24,7 @@ export interface DecisionStoreOptions {
  * then claimed as one of a coordinator is, and a call can be decided in a controller that was made after it.
  */
 export function createDecisionStore(options: DecisionStoreOptions): ToolDecisionStore {
-  const { records, memory, permissions, adopt, now } = options
+  const { records, memory, permissions, adopt, denyExpired, now } = options
   /** Claimed here, by the controller itself. */
   const claimed = new Map<string, ActionConfirmation>()
 
@@ -72,6 +74,8 @@ export function createDecisionStore(options: DecisionStoreOptions): ToolDecision
       try {
         const ours = await records.claim(record, want)
         if (want === 'expiring') {
+          // Whether the chat could be told or not: nothing of it runs any more.
+          await denyExpired(toolCallId).catch(() => undefined)
           await records.settle(ours, 'expired')
           return undefined
         }

@@ -21,7 +21,8 @@ export interface DecisionToRun {
 
 /**
  * Carries a decision out. A controller that has no such call waiting does nothing and says nothing, therefore the call
- * is looked at before and after. `ran` from a chat that does not show its state is the chat's word alone.
+ * is looked at before and after. `ran` from a chat that does not show its state is the chat's word alone. A denial needs
+ * no call: with the message that asked, everything that could run is gone.
  */
 export async function runDecision(
   chat: ChatToConfirm,
@@ -29,14 +30,13 @@ export async function runDecision(
   permissions: Permissions,
 ): Promise<'ran' | 'nothing-to-run'> {
   const { toolCallId, want, reason } = decision
-  const strict = want !== 'expiring'
-  if (strict && waits(chat, toolCallId) === false) return 'nothing-to-run'
+  if (waits(chat, toolCallId) === false) return want === 'approving' ? 'nothing-to-run' : 'ran'
   if (want === 'approving') await permissions.hold(toolCallId, 'approve', async () => chat.approve(toolCallId))
   else {
     const why = want === 'expiring' ? 'confirmation expired' : reason
     await permissions.hold(toolCallId, 'deny', async () => chat.deny(toolCallId, why))
   }
-  return strict && waits(chat, toolCallId) === true ? 'nothing-to-run' : 'ran'
+  return want !== 'expiring' && waits(chat, toolCallId) === true ? 'nothing-to-run' : 'ran'
 }
 
 /** Whether the chat has the call waiting for a decision; `undefined` if it does not show its messages. */

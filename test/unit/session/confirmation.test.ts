@@ -377,18 +377,34 @@ test('F10 an approved record stays inert however often it is decided again', asy
   expect(chat.calls).toEqual(['approve app-1'])
 })
 
-test('G3 H13 a call that the chat does not have is not claimed, and the record stays pending', async () => {
+test('G3 H13 K2 an approval of a call that the chat does not have claims nothing, and the record stays pending', async () => {
   const storage = seeded()
   const coordinator = (await resume(storage)).createConfirmation({ chat: showingChat() })
-  for (const attempt of [coordinator.approve('confirm-1', ID), coordinator.reject('confirm-1', ID)]) {
-    expect(await rejected(attempt)).toMatchObject({
-      name: 'RejoinError',
-      code: 'nothing-to-run',
-      hint: expect.any(String),
-    })
-  }
+  expect(await rejected(coordinator.approve('confirm-1', ID))).toMatchObject({
+    name: 'RejoinError',
+    code: 'nothing-to-run',
+    hint: expect.any(String),
+  })
   expect(storage.saves).toEqual([])
   expect(coordinator.getByToolCall('app-1')?.status).toBe('pending')
+})
+
+test('K2 a rejection needs no call: what was asked for in a message that is gone does not stay open for good', async () => {
+  const storage = seeded()
+  const chat = showingChat()
+  const coordinator = (await resume(storage)).createConfirmation({ chat })
+  expect((await coordinator.reject('confirm-1', ID)).status).toBe('rejected')
+  expect(storage.saves.map(({ snapshot }) => snapshot.confirmations[0]?.status)).toEqual(['rejecting', 'rejected'])
+  expect(chat.calls).toEqual([])
+})
+
+test('G3 a denial that leaves the call waiting is noticed, and the record never says rejected', async () => {
+  const storage = seeded()
+  const chat = showingChat()
+  chat.set('app-1', 'requires_confirmation')
+  const coordinator = (await resume(storage)).createConfirmation({ chat: { ...chat, deny: async () => undefined } })
+  expect(await rejected(coordinator.reject('confirm-1', ID))).toMatchObject({ code: 'nothing-to-run' })
+  expect(statusIn(storage)).toBe('rejecting')
 })
 
 test('G3 a chat that does nothing is noticed, and the record never says approved', async () => {

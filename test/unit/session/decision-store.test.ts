@@ -122,6 +122,19 @@ test('C3 F6 an approval in the chat after expiresAt expires instead of running',
   expect(ran).toEqual([])
 })
 
+test('C3 F6 K9 an approval in the chat that came too late denies the call there, as one of the coordinator does', async () => {
+  const { open, ran, storage, later } = conversation()
+  const { session, chat } = await open()
+  session.createConfirmation({ chat })
+  await chat.send('refund')
+  later(300_000)
+  expect(await rejected(Promise.resolve(chat.approve('call-1')))).toMatchObject({ code: 'AK_ACTION_ALREADY_DECIDED' })
+  const calls = chat.getState().messages.flatMap(({ toolCalls = [] }) => toolCalls)
+  expect(calls).toMatchObject([{ id: 'call-1', status: 'error', error: 'confirmation expired' }])
+  expect(storage.read(ID)?.confirmations).toMatchObject([{ status: 'expired' }])
+  expect(ran).toEqual([])
+})
+
 test('G1 while a coordinator has a chat run an action, nobody else runs it: neither another chat nor the same once more', async () => {
   const { open, ran, statuses, hold } = conversation()
   const { session, chat } = await open()
