@@ -29,7 +29,10 @@ export type OfflineChat<D extends ChatConfig, C extends ChatController> =
     }
 
 type Opened<D extends ChatConfig, C extends ChatController> = Pick<ConnectChatOptions<D, C>, 'rejoin' | 'sessionId'> &
-  ({ readonly connected: ConnectedChat<D, C> } | { readonly failure: unknown })
+  ({ readonly connected: ConnectedChat<D, C>; readonly report: Report } | { readonly failure: unknown })
+
+/** Shows a problem for as long as its chat is shown: what ends later is not the problem of the next one. */
+type Report = (problem: unknown) => void
 
 /**
  * The chat of one session, for as long as the component is mounted: it goes on where any tab or device left it, follows
@@ -50,15 +53,18 @@ export function useOfflineChat<D extends ChatConfig, C extends ChatController>(
   useEffect(() => {
     let mounted = true
     let close = () => {}
+    const report: Report = (latestProblem) => {
+      if (mounted) setProblem(latestProblem)
+    }
     const onError = (error: unknown) => {
-      if (mounted) setProblem(error)
+      report(error)
       latest.current.onError?.(error)
     }
     connectChat({ ...latest.current, rejoin, sessionId, onError }).then(
       (connected) => {
         if (!mounted) return connected.close()
         close = connected.close
-        setOpened({ rejoin, sessionId, connected })
+        setOpened({ rejoin, sessionId, connected, report })
       },
       (failure: unknown) => mounted && setOpened({ rejoin, sessionId, failure }),
     )
@@ -75,9 +81,10 @@ export function useOfflineChat<D extends ChatConfig, C extends ChatController>(
   const opened = isCurrent ? latestOpened : undefined
   const retry = useCallback(() => setAttempt((before) => before + 1), [])
   const dismissProblem = useCallback(() => setProblem(undefined), [])
-  const connected = opened && 'connected' in opened ? opened.connected : undefined
+  const { connected, report } = opened && 'connected' in opened ? opened : {}
+  const actions = useMemo(() => connected && actionsOf(connected.controller), [connected])
   const state = useSyncExternalStore(
-    connected?.controller.subscribe ?? subscribeToNothing,
+    actions?.subscribe ?? subscribeToNothing,
     () => connected?.controller.getState(),
     () => undefined,
   )
@@ -86,7 +93,10 @@ export function useOfflineChat<D extends ChatConfig, C extends ChatController>(
     () => connected?.session.getConfirmations(),
     () => undefined,
   )
-  const chat = useMemo(() => connected && chatOf(connected, setProblem), [connected])
+  const chat = useMemo(
+    () => connected && actions && report && chatOf(connected, actions, report),
+    [connected, actions, report],
+  )
 
   return useMemo((): OfflineChat<D, C> => {
     if (opened && 'failure' in opened) return { state: 'failed', problem: opened.failure, retry }
@@ -102,25 +112,39 @@ export function useOfflineChat<D extends ChatConfig, C extends ChatController>(
   }, [opened, connected, chat, state, confirmations, problem, retry, dismissProblem])
 }
 
-/** The actions of a chat, with decisions that ask the others first. */
+/** What a controller can do, with decisions that ask the others first. */
 function chatOf<D extends ChatConfig, C extends ChatController>(
-  { controller, approve, deny }: ConnectedChat<D, C>,
-  setProblem: (problem: unknown) => void,
+  { approve, deny }: ConnectedChat<D, C>,
+  actions: C,
+  report: Report,
 ) {
   async function decide(decision: () => Promise<unknown>): Promise<void> {
-    setProblem(undefined)
+    report(undefined)
     try {
       await decision()
     } catch (error) {
       const shownByRecord = error instanceof SessionConflictError || isRejoinError(error, 'claim-queued')
-      if (!shownByRecord) setProblem(error)
+      if (!shownByRecord) report(error)
     }
   }
   return {
-    ...controller,
+    ...actions,
     approve: (toolCallId: string) => decide(() => approve(toolCallId)),
     deny: (toolCallId: string, reason?: string) => decide(() => deny(toolCallId, reason)),
   }
+}
+
+/** The controller's methods as functions of their own: they may be those of a class, and may need their `this`. */
+function actionsOf<C extends ChatController>(controller: C): C {
+  const actions: Record<string, unknown> = {}
+  for (let from: object = controller; from && from !== Object.prototype; from = Object.getPrototypeOf(from)) {
+    for (const name of Object.getOwnPropertyNames(from)) {
+      if (name === 'constructor' || name in actions) continue
+      const member: unknown = Reflect.get(controller, name)
+      actions[name] = typeof member === 'function' ? member.bind(controller) : member
+    }
+  }
+  return actions as unknown as C
 }
 
 function subscribeToNothing(): () => void {

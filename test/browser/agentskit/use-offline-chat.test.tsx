@@ -1,4 +1,4 @@
-import { createChatController } from '@agentskit/core'
+import { type ChatController, createChatController } from '@agentskit/core'
 import { InputBar, Message, ToolConfirmation } from '@agentskit/react'
 import { act, cleanup, fireEvent, render, renderHook, screen, waitFor, within } from '@testing-library/react'
 import { StrictMode } from 'react'
@@ -146,3 +146,52 @@ test('a decision that finds nothing to run shows in `problem`, and does not reje
   act(() => open()?.dismissProblem())
   expect(open()).toMatchObject({ problem: undefined })
 })
+
+test('H7 a decision that ends after another session was opened shows no problem there', async () => {
+  const rejoin = await openTab(crypto.randomUUID())
+  const { definition } = desk()
+  const { result, rerender } = renderHook(
+    ({ sessionId }) => useOfflineChat({ rejoin, sessionId, definition, createController: createChatController }),
+    { initialProps: { sessionId: 's1' } },
+  )
+  const open = () => (result.current.state === 'open' ? result.current : undefined)
+  await waitFor(() => expect(open()).toBeDefined())
+  const decided = open()?.chat.approve('call-9')
+  rerender({ sessionId: 's2' })
+  await waitFor(() => expect(open()?.connected.session.sessionId).toBe('s2'))
+  await act(async () => decided)
+  expect(open()).toMatchObject({ problem: undefined })
+})
+
+test('a controller of a class keeps its methods, and they keep their `this`', async () => {
+  const rejoin = await openTab(crypto.randomUUID())
+  const { definition } = desk()
+  const { result } = renderHook(() =>
+    useOfflineChat({ rejoin, sessionId: 's1', definition, createController: createClassController }),
+  )
+  const open = () => (result.current.state === 'open' ? result.current : undefined)
+  await waitFor(() => expect(open()).toBeDefined())
+  await act(async () => open()?.chat.send('hello'))
+  expect(open()?.chat.messages.map(({ content }) => content)).toEqual(['hello', 'You said hello'])
+  act(() => open()?.chat.setInput('draft'))
+  expect(open()?.chat.input).toBe('draft')
+})
+
+/** As somebody may write it: methods on a prototype, state behind `this`. */
+function createClassController(config: Parameters<typeof createChatController>[0]): ChatController {
+  const inner = createChatController(config)
+  class Controller {
+    readonly #inner = inner
+    call(name: keyof ChatController, args: unknown[]): unknown {
+      return (this.#inner[name] as (...args: unknown[]) => unknown)(...args)
+    }
+  }
+  for (const name of Object.keys(inner) as (keyof ChatController)[]) {
+    Object.defineProperty(Controller.prototype, name, {
+      value(this: Controller, ...args: unknown[]) {
+        return this.call(name, args)
+      },
+    })
+  }
+  return new Controller() as unknown as ChatController
+}
