@@ -110,9 +110,17 @@ export function runWonClaims(options: ClaimRunnerOptions): void {
     const { sessionId, claimId, toolCallId, want } = claim
     try {
       const result = await callHandler(claim)
-      if (result === 'nothing-to-run') return await raise(claim, 'nothing-to-run', 'The chat had no such call waiting.')
-      const seen = await calls.see(sessionId, toolCallId, isOutcome, OUTCOME_WAIT_MS)
-      if (!isOutcome(seen) && seen !== 'unknown') {
+      const needsCall = want === 'approving'
+      const seen =
+        needsCall && result === 'nothing-to-run'
+          ? 'absent'
+          : await calls.see(sessionId, toolCallId, isOutcome, OUTCOME_WAIT_MS)
+      // A denial needs no call: it may be gone with its message.
+      const gone = !needsCall && seen === 'absent'
+      if (result === 'nothing-to-run' && !gone) {
+        return await raise(claim, 'nothing-to-run', 'The chat had no such call waiting.')
+      }
+      if (!isOutcome(seen) && seen !== 'unknown' && !gone) {
         return await raise(claim, 'nothing-to-run', 'No outcome was seen in the tool call.')
       }
       await database.transact(sessionId, 'strict', (session) => settleClaim(session, claimId, outcomeOf(want)))

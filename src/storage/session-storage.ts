@@ -1,7 +1,7 @@
 import { decodeSnapshot } from '../contract/decode-snapshot.ts'
 import type { LiveSessionStorage } from '../contract/live-session-storage.ts'
 import { isSafeId } from '../contract/safe-id.ts'
-import type { Decision, Snapshot } from '../contract/session-snapshot.ts'
+import type { Confirmation, Decision, Snapshot } from '../contract/session-snapshot.ts'
 import { acceptClaimAnswer, raiseAttention } from '../core/claim-lifecycle.ts'
 import { claimById, liveClaim } from '../core/claim-rows.ts'
 import type { ClaimRow, Decided } from '../core/device-session.ts'
@@ -161,11 +161,15 @@ export function createSessionStorage(options: SessionStorageOptions): Required<L
   }
 
   /** A claim save: permission to run is `true`, and only the transaction that moved the row to `running` says it. */
-  async function claim(request: SaveRequest, { confirmation }: Ask, signal?: AbortSignal): Promise<boolean> {
+  async function claim(request: SaveRequest, { confirmation, want }: Ask, signal?: AbortSignal): Promise<boolean> {
     const { sessionId } = request.snapshot
     const { token, toolCallId } = confirmation
-    const seen = await calls.see(sessionId, toolCallId, (call) => call === 'requires_confirmation', CALL_WAIT_MS)
-    if (seen !== 'requires_confirmation' && seen !== 'unknown') throw nothingToRun(toolCallId)
+    // What expired is over whatever became of its call, and a rejection needs none: it may be gone with its message.
+    if (want !== 'expiring') {
+      const seen = await calls.see(sessionId, toolCallId, (call) => call === 'requires_confirmation', CALL_WAIT_MS)
+      const gone = want === 'rejecting' && seen === 'absent'
+      if (seen !== 'requires_confirmation' && seen !== 'unknown' && !gone) throw nothingToRun(toolCallId)
+    }
     requireOpen(signal)
     const claimId = environment.newId()
     await running.take(claimId)
@@ -233,7 +237,7 @@ export function createSessionStorage(options: SessionStorageOptions): Required<L
     const settled = request.snapshot.confirmations.find(
       ({ token, status }) => liveClaim(before, token) !== undefined && (status === 'approved' || status === 'rejected'),
     )
-    if (settled && !(await wasSeen(sessionId, settled.toolCallId))) {
+    if (settled && !(await wasSeen(sessionId, settled))) {
       const row = liveClaim(before, settled.token)
       if (row) await raise(row, nothingToRun(settled.toolCallId))
       throw nothingToRun(settled.toolCallId)
@@ -243,9 +247,10 @@ export function createSessionStorage(options: SessionStorageOptions): Required<L
     return outcome.kind === 'settled' || outcome.kind === 'stored'
   }
 
-  async function wasSeen(sessionId: string, toolCallId: string): Promise<boolean> {
+  async function wasSeen(sessionId: string, { toolCallId, status }: Confirmation): Promise<boolean> {
     const seen = await calls.see(sessionId, toolCallId, (call) => call === 'complete' || call === 'error', CALL_WAIT_MS)
-    return seen === 'complete' || seen === 'error' || seen === 'unknown'
+    const gone = status === 'rejected' && seen === 'absent'
+    return seen === 'complete' || seen === 'error' || seen === 'unknown' || gone
   }
 
   async function raise(row: ClaimRow, error: RejoinError): Promise<void> {

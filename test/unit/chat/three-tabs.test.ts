@@ -1,6 +1,7 @@
 import { type AdapterFactory, createChatController, type PersistenceRegime } from '@agentskit/core'
 import { type ConnectedChat, connectChat, type Rejoin } from 'rejoin'
 import { expect, onTestFinished, test, vi } from 'vitest'
+import { settled } from '../stand-in/manual-adapter.ts'
 import { createTestDevice } from '../sync/device.ts'
 
 // Three tabs with one chat, in which everybody sends, edits, regenerates, retries, stops and clears at random while
@@ -61,7 +62,6 @@ function createModel() {
   return { adapter, answers }
 }
 
-const shortly = () => new Promise((resolve) => setTimeout(resolve, 1))
 const shown = ({ controller }: ConnectedChat) =>
   controller.getState().messages.map(({ id, role, status, content }) => `${id} ${role} ${status}: ${content}`)
 
@@ -120,11 +120,11 @@ async function play(seed: number, regime: PersistenceRegime) {
   for (let step = 0; step < STEPS; step++) {
     if (random(3) === 0) act(step)
     else [...answers][random(Math.max(answers.size, 1))]?.say()
-    if (random(2) === 0) await shortly()
+    if (random(2) === 0) await settled()
   }
   while (answers.size > 0) {
     for (const { say } of [...answers]) say()
-    await shortly()
+    await settled()
   }
   await Promise.all(pending)
   const stored = () =>
