@@ -1,0 +1,53 @@
+import { type AdapterFactory, buildMessage, createChatController } from '@agentskit/core'
+import { connectChat, type Rejoin } from 'rejoin'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { createTestDevice } from '../sync/device.ts'
+
+const silent: AdapterFactory = { createSource: () => ({ async *stream() {}, abort: () => {} }) }
+
+function createDevice() {
+  const device = createTestDevice('connect', undefined)
+  onTestFinished(() => device.close())
+  return device
+}
+
+function open(rejoin: Rejoin, createController: typeof createChatController = createChatController) {
+  return connectChat({
+    rejoin,
+    sessionId: 'chat',
+    createController,
+    definition: { id: 'chat', chat: { adapter: silent } },
+  })
+}
+
+test('a decision that waits for its confirmation ends with the chat', async () => {
+  const chat = await open(await createDevice().open())
+  const decided = chat.approve('call-9')
+  chat.close()
+  await expect(decided).rejects.toMatchObject({ code: 'closed' })
+})
+
+test('H4 a document that was closed takes nothing away from the chat that shows it', async () => {
+  const rejoin = await createDevice().open()
+  const chat = await open(rejoin)
+  await chat.controller.send('hello')
+  const sent = chat.controller.send('and more')
+  await Promise.all([rejoin.close(), sent])
+  await vi.waitFor(() => expect(rejoin.messages('chat').get()).toEqual([]))
+  expect(chat.controller.getState().messages.map(({ content }) => content)).toContain('hello')
+})
+
+test('P4 H12 a controller that saves while it is being made is not fed before it is there', async () => {
+  const device = createDevice()
+  const other = await open(await device.open())
+  const chat = await open(await device.open(), (config) => {
+    const controller = createChatController(config)
+    controller.setMessages([buildMessage({ role: 'system', content: 'Be brief.' })])
+    return controller
+  })
+  await other.controller.send('hello')
+  await vi.waitFor(() => {
+    const contents = chat.controller.getState().messages.map(({ content }) => content)
+    expect(contents).toEqual(['Be brief.', 'hello', ''])
+  })
+})
