@@ -47,7 +47,8 @@ test('P4 H12 a controller that saves while it is being made is not fed before it
   })
   await other.controller.send('hello')
   await vi.waitFor(() => {
-    const contents = chat.controller.getState().messages.map(({ content }) => content)
-    expect(contents).toEqual(['Be brief.', 'hello', ''])
+    const [mine, others] = [chat, other].map((each) => each.controller.getState().messages)
+    expect(mine?.map(({ content }) => content).toSorted()).toEqual(['', 'Be brief.', 'hello'])
+    expect(mine?.map(({ id }) => id)).toEqual(others?.map(({ id }) => id))
   })
 })
