@@ -7,7 +7,7 @@ import { build } from 'vite'
  * `maxBytes` may not be exceeded, `goalBytes` is where it should come down to.
  */
 const LIMITS = [
-  { entry: 'rejoin', file: 'dist/index.js', maxBytes: 60_000, goalBytes: 16_000 },
+  { entry: 'rejoin', file: 'dist/index.js', maxBytes: 64_000, goalBytes: 16_000 },
   { entry: 'rejoin/react', file: 'dist/react/index.js', maxBytes: 3_000, goalBytes: 3_000 },
   // With the session layer, which a page that imports `rejoin` as well has only once.
   { entry: 'rejoin/agentskit', file: 'dist/agentskit/index.js', maxBytes: 18_000, goalBytes: 10_000 },

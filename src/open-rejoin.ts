@@ -214,7 +214,7 @@ export async function openRejoin(options: OpenRejoinOptions): Promise<Rejoin> {
     storage,
     memory: (sessionId) => messageStore.memory(use(sessionId)),
     messages: (sessionId) => messageStore.messages(use(sessionId)),
-    sessions: derived(index, sessionSummaries),
+    sessions: derived(index, (sessions) => sessionSummaries(sessions, sync !== undefined)),
     claims: {
       ...derived(index, (sessions) => claimInfos(sessions, meta.device)),
       run: book.runAny,

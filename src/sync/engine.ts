@@ -69,12 +69,16 @@ export function startSyncEngine(context: SyncContext, parts: EngineParts): SyncE
     joinKnown()
     wakeUnsent()
   })
-  const stopOnline = environment.lifecycle.on('online', retryNow)
+  const stopOnline = environment.lifecycle.on('online', () => {
+    if (connection.get().state === 'offline') connection.set({ state: 'connecting' })
+    retryNow()
+  })
   const stopVisible = environment.lifecycle.on('visible', retryNow)
   const stopConnection = connection.subscribe(() => {
     const { state } = connection.get()
-    if (state !== 'online') positions.lose()
-    if (state === 'offline') retryLater()
+    if (state === 'online') return
+    positions.lose()
+    if (state !== 'connecting') retryLater()
   })
   const stopOffline = environment.lifecycle.on('offline', () => {
     connection.set({ state: 'offline', reason: 'there is no network' })
@@ -107,10 +111,10 @@ export function startSyncEngine(context: SyncContext, parts: EngineParts): SyncE
 
   function retryNow(): void {
     if (stopped) return
-    timers.clearTimeout(retrying)
-    retrying = undefined
     parts.sockets.retryNow()
     if (looking !== undefined) return
+    timers.clearTimeout(retrying)
+    retrying = undefined
     looking = lookAtFeed()
       .catch(context.onError)
       .finally(() => {
@@ -197,9 +201,6 @@ export function startSyncEngine(context: SyncContext, parts: EngineParts): SyncE
 
   /** The feed comes first after a pause: deletions are applied before anything is sent (G8). */
   async function lookAtFeed(): Promise<void> {
-    // In `error` only the feed is asked: nothing is sent before the answer is the right server's.
-    const { state } = connection.get()
-    if (state !== 'online' && state !== 'error') connection.set({ state: 'connecting' })
     for (;;) {
       const { epoch } = context.meta()
       const since = reached && reached.epoch === epoch ? reached.seq : context.meta().since

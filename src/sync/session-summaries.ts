@@ -6,7 +6,7 @@ export interface SessionSummary {
   readonly sessionId: string
   /** Of its snapshot, ISO 8601; absent while only messages, or nothing but its name, are here. */
   readonly updatedAt?: string
-  /** Something of it is not on the server yet. */
+  /** Something of it is not on the server yet; false where there is none. */
   readonly unsent: boolean
   readonly pendingConfirmations: number
   /** Another device deleted it; what was unsynced is still here to be exported or discarded. */
@@ -14,21 +14,26 @@ export interface SessionSummary {
 }
 
 /** The latest first. */
-export function sessionSummaries(index: SessionIndex): readonly SessionSummary[] {
+export function sessionSummaries(index: SessionIndex, hasServer: boolean): readonly SessionSummary[] {
   return [...index.values()]
     .filter(({ row }) => row !== undefined)
-    .map(summary)
+    .map((session) => summary(session, hasServer))
     .sort((a, b) => (b.updatedAt ?? '').localeCompare(a.updatedAt ?? '') || a.sessionId.localeCompare(b.sessionId))
 }
 
-function summary(session: IndexedSession): SessionSummary {
+function summary(session: IndexedSession, hasServer: boolean): SessionSummary {
   const { sessionId, row } = session
   const updatedAt = row?.local?.updatedAt
   return {
     sessionId,
     ...(updatedAt !== undefined && { updatedAt }),
-    unsent: (row?.dirty ?? false) || row?.sent !== undefined || hasUnsentUpdates(session) || hasUnsentClaims(session),
+    unsent: hasServer && isUnsent(session),
     pendingConfirmations: row?.local?.confirmations.filter(({ status }) => status === 'pending').length ?? 0,
     deleted: row?.deleted !== undefined,
   }
+}
+
+function isUnsent(session: IndexedSession): boolean {
+  const { dirty = false, sent } = session.row ?? {}
+  return dirty || sent !== undefined || hasUnsentUpdates(session) || hasUnsentClaims(session)
 }

@@ -213,6 +213,7 @@ test('K7 K8 a claim that won and that no page takes is listed after a minute, an
   await eventually(() => expect(statuses(chatB)).toEqual({ 1: 'pending' }))
   expect(a.attention.get()).toEqual([])
   await deskChat(a, 'laptop', refunds)
+  await synced(b)
   await chatB.approve(record.toolCallId)
   expect(refunds.ran.get('1')).toEqual(['phone'])
 })

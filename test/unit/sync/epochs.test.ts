@@ -5,7 +5,7 @@ import { createRemoteChanges } from '../../../src/sync/apply-remote.ts'
 import { createConnection } from '../../../src/sync/connection.ts'
 import type { SyncContext } from '../../../src/sync/sync-context.ts'
 
-const turn = () => new Promise((resolve) => setTimeout(resolve, 1))
+const turn = () => new Promise((resolve) => setImmediate(resolve))
 const answer = (epoch: string, time = 0): Common => ({ server: 's', account: 'test', epoch, time })
 
 /** A device without sessions, whose every look at its rows takes a turn; `entered` says what epochs it took in. */

@@ -23,7 +23,7 @@ afterEach(async () => {
 async function openHeldUp(options: { readonly refusedForGood: boolean; readonly indexedDB?: undefined }) {
   const { environment } = laptop
   const log: string[] = []
-  const line = { open: false }
+  const line = { open: false, looks: 0 }
   const held: Partial<Environment> = {
     WebSocket: class extends environment.WebSocket {
       constructor() {
@@ -31,7 +31,8 @@ async function openHeldUp(options: { readonly refusedForGood: boolean; readonly 
       }
     },
     async fetch(input, init) {
-      const { pathname } = new URL(String(input))
+      const { pathname, search } = new URL(String(input))
+      if (search.startsWith('?since=')) line.looks++
       const what = pathname.endsWith('/updates') && init?.method === 'POST' ? 'messages' : undefined
       if (what && !line.open) {
         const problem = { code: options.refusedForGood ? 'forbidden' : 'unavailable', message: 'No.', at: Date.now() }
@@ -45,16 +46,21 @@ async function openHeldUp(options: { readonly refusedForGood: boolean; readonly 
     ...('indexedDB' in options && { indexedDB: undefined }),
   }
   const rejoin: Rejoin = await laptop.open({ environment: { ...environment, ...held } })
-  return { rejoin, log, line }
+  async function looksAgain(): Promise<void> {
+    const before = line.looks
+    rejoin.retryNow()
+    await eventually(() => expect(line.looks).toBeGreaterThan(before))
+  }
+  return { rejoin, log, line, looksAgain }
 }
 
 test('K1 K2 what a device decided alone is not told while its messages are refused, and goes after them', async () => {
-  const { rejoin, log, line } = await openHeldUp({ refusedForGood: true })
+  const { rejoin, log, line, looksAgain } = await openHeldUp({ refusedForGood: true })
   const chat = await deskChat(rejoin, 'laptop', refunds)
   const record = await chat.confirmation.propose({ name: 'refund', input: { id: '1' } })
   await chat.confirmation.approve(record.token, SESSION)
   await eventually(() => expect(rejoin.attention.get()).toMatchObject([{ kind: 'refused', sessionId: SESSION }]))
-  await new Promise((resolve) => setTimeout(resolve, 300))
+  for (let times = 0; times < 3; times++) await looksAgain()
   expect(log).toEqual([])
   line.open = true
   await rejoin.attention.retry(SESSION)

@@ -198,17 +198,26 @@ test('I5 I2 an id that was made again on the restored server is joined: both kee
   expect(ran.get('first')).toEqual(['laptop'])
 })
 
-/** The requests of a device, but for its looks at the feed, which tell when the server is restored. */
-function watchRequests(device: TestDevice): { readonly sent: string[]; readonly environment: Environment } {
+/** The requests of a device, apart from its looks at the feed, which tell when the server is restored. */
+function watchRequests(device: TestDevice) {
   const sent: string[] = []
+  let looks = 0
   const environment: Environment = {
     ...device.environment,
     fetch(input, init) {
-      if (!String(input).includes('/v1/sessions?')) sent.push(`${init?.method ?? 'GET'} ${String(input)}`)
+      if (String(input).includes('/v1/sessions?')) looks++
+      else sent.push(`${init?.method ?? 'GET'} ${String(input)}`)
       return device.environment.fetch(input, init)
     },
   }
-  return { sent, environment }
+  async function looksAgain(rejoin: Rejoin): Promise<void> {
+    for (let times = 0; times < 3; times++) {
+      const before = looks
+      rejoin.retryNow()
+      await eventually(() => expect(looks).toBeGreaterThan(before))
+    }
+  }
+  return { sent, environment, looksAgain }
 }
 
 /** Everything goes by HTTP. */
@@ -230,7 +239,7 @@ const isServerBehind = (rejoin: Rejoin) =>
   eventually(() => expect(rejoin.status.get()).toMatchObject({ state: 'error', code: 'server-behind' }))
 
 test('I5 a server whose file was put back by hand is noticed: nothing is sent to it until it is restored', async () => {
-  const { sent, environment } = watchRequests(laptop)
+  const { sent, environment, looksAgain } = watchRequests(laptop)
   const a = await laptop.open({ environment })
   const chatA = await deskChat(a, 'laptop', refunds)
   await say(chatA, 'before')
@@ -249,8 +258,7 @@ test('I5 a server whose file was put back by hand is noticed: nothing is sent to
   await isServerBehind(a)
   await say(chatA, 'meanwhile')
   await expect(chatA.confirmation.approve(record.token, SESSION)).rejects.toMatchObject({ code: 'claim-queued' })
-  a.retryNow()
-  await new Promise((resolve) => setTimeout(resolve, 500))
+  await looksAgain(a)
   expect(sent).toEqual([])
   expect(a.status.get().state).toBe('error')
 
@@ -267,7 +275,7 @@ test('I5 a server whose file was put back by hand is noticed: nothing is sent to
 test.each(['a message', 'a step', 'a click'] as const)(
   'I5 G1 where only the session shows that the data went back, %s is the last that is sent, and nothing runs',
   async (what) => {
-    const { sent, environment } = watchRequests(laptop)
+    const { sent, environment, looksAgain } = watchRequests(laptop)
     const a = await laptop.open({ environment: { ...environment, WebSocket: noSocket(laptop) } })
     const chatA = await deskChat(a, 'laptop', refunds)
     const record = await chatA.confirmation.propose(refund('first'))
@@ -290,9 +298,8 @@ test.each(['a message', 'a step', 'a click'] as const)(
     else await expect(chatA.confirmation.approve(record.token, SESSION)).rejects.toMatchObject({ code: 'claim-queued' })
     await isServerBehind(a)
     sent.length = 0
-    a.retryNow()
     laptop.goOnline()
-    await new Promise((resolve) => setTimeout(resolve, 500))
+    await looksAgain(a)
     expect(sent).toEqual([])
     expect(a.status.get()).toMatchObject({ state: 'error', code: 'server-behind' })
     expect(ran.size).toBe(0)
