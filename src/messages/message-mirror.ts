@@ -141,6 +141,8 @@ export function createMessageMirror(doc: Y.Doc, { onChange, onView, onMalformed 
     if (!entry.stale) return entry.message
     const before = entry.message
     const message = readMessage(entry.map)
+    // Removed in a transaction that has not ended: nothing is wrong with it.
+    if (!message && !root.toArray().includes(entry.map)) return undefined
     entry.stale = false
     entry.message = message
     entry.view = undefined
