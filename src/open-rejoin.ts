@@ -147,7 +147,7 @@ export async function openRejoin(options: OpenRejoinOptions): Promise<Rejoin> {
     environment,
     names,
     signal,
-    firstLoad: (sessionId, loadSignal) => authority().firstLoad(sessionId, loadSignal),
+    firstLoad: (sessionId) => authority().firstLoad(sessionId),
     onProblem: onError,
   })
   let sync: Sync | undefined

@@ -19,7 +19,7 @@ export interface MessageStoreOptions {
   /** Ends everything: the same as `close()`, which also waits for what is being written. */
   readonly signal: AbortSignal
   /** Brings a session that is not on this device, rule I4. Rejects with `not-loaded` when it exists and did not come. */
-  readonly firstLoad?: (sessionId: string, signal: AbortSignal) => Promise<void>
+  readonly firstLoad?: (sessionId: string) => Promise<void>
   /** Hears of what no caller waits for: failed writes, and rows and messages that cannot be read. */
   readonly onProblem?: (problem: Error) => void
 }
@@ -63,7 +63,7 @@ export function createMessageStore(options: MessageStoreOptions): MessageStore {
     homes,
     onProblem,
     streamLock: (sessionId) => names.lock(`stream:${sessionId}`),
-    firstLoad: async (sessionId) => firstLoad?.(sessionId, signal),
+    firstLoad: async (sessionId) => firstLoad?.(sessionId),
     rows: createCompactor({ database, timers: environment.timers, signal, onProblem }),
   }
   signal.addEventListener('abort', () => void close(), { once: true })
