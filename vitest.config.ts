@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import { playwright } from '@vitest/browser-playwright'
 import { defineConfig } from 'vitest/config'
 import { BROWSER_ARGS, findBrowser } from './scripts/find-browser.mjs'
@@ -32,6 +33,8 @@ export default defineConfig({
           name: 'node',
           include: ['test/unit/**/*.test.{ts,tsx}', 'test/server/**/*.test.ts', 'test/*.test.ts'],
           sequence: { groupOrder: 0 },
+          // Much of a test's time is spent waiting: two cores are not busy with one file at a time.
+          maxWorkers: Math.max(2, availableParallelism() - 1),
           testTimeout: 20_000,
           hookTimeout: 20_000,
         },
