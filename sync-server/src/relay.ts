@@ -210,8 +210,9 @@ export function createRelay({ server, changes, log, onMisuse }: RelayOptions): R
     const stored = log
       .append(caller, sessionId, { incarnation, updates: [bytes], from: member })
       .then((outcome) => acknowledge(member, outcome, answer))
-    member.stored = stored.catch(() => {})
     attempt(member, stored)
+    // A mark speaks for all before it: where one was not stored, the socket is on its way out before the mark is answered.
+    member.stored = Promise.all([member.stored, stored.catch(() => sendAway(member))]).then(() => {})
   }
 
   function acknowledge(member: Member, { reply, stateVector }: AppendOutcome, answer: boolean): void {
@@ -251,7 +252,11 @@ export function createRelay({ server, changes, log, onMisuse }: RelayOptions): R
    * against what it may have under way.
    */
   function attempt(member: Member, work: Promise<void>): void {
-    member.hold(work).catch(() => member.close(CLOSE_CODES.unavailable, 'try again'))
+    member.hold(work).catch(() => sendAway(member))
+  }
+
+  function sendAway(member: Member): void {
+    member.close(CLOSE_CODES.unavailable, 'try again')
   }
 
   return {

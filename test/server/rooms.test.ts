@@ -13,6 +13,7 @@ import { createRelay } from '../../sync-server/src/relay.ts'
 import { encodeStep1, encodeStep2, encodeUpdate } from '../../sync-server/src/room-frames.ts'
 import { createSessionChanges } from '../../sync-server/src/session-changes.ts'
 import type { Store } from '../../sync-server/src/store.ts'
+import type { AppendOutcome } from '../../sync-server/src/update-log.ts'
 import { type Ask, askBySocket } from './ask.ts'
 import { craftUpdate, text } from './crafted-update.ts'
 import { isStep1, isUpdate, joinRoom, type RoomClient } from './room-client.ts'
@@ -270,6 +271,32 @@ test('F62 marks that wait for a repair are bounded: of a room, whose next socket
   }
   last?.client.signal({ kind: 'mark', n: 0 })
   expect(await last?.client.closed).toBe(4503)
+})
+
+test('G4 G9 a mark is not answered when an update before it could not be stored, also when a later one could', async () => {
+  const store = { epoch: '1-a', decide: async () => ({ session: null, ended: new Set() }) } as unknown as Store
+  const ends: { resolve: (outcome: AppendOutcome) => void; reject: (reason: Error) => void }[] = []
+  const relay = createRelay({
+    server: { name: 'rejoin', store, now: Date.now },
+    changes: createSessionChanges(),
+    log: { append: () => new Promise((resolve, reject) => ends.push({ resolve, reject })) },
+  })
+  const sent: Uint8Array[] = []
+  const send = (bytes: Uint8Array) => sent.push(bytes)
+  const socket = Object.assign(new EventEmitter(), { OPEN: 1, readyState: 1, bufferedAmount: 0, send })
+  const closed = new Promise<number>((resolve) => Object.assign(socket, { close: resolve }))
+  relay.join(socket as unknown as WebSocket, { account: 'acme', sub: 'ann', sessionId: 's1' })
+  const emit = (bytes: Uint8Array) => socket.emit('message', Buffer.from(bytes), true)
+  emit(encodeUpdate(one))
+  emit(encodeUpdate(two))
+  emit(encodeSignal({ kind: 'mark', n: 7 }))
+  ends[1]?.resolve({ reply: { status: 200, body: {} } } as AppendOutcome)
+  ends[0]?.reject(new Error('disk full'))
+  expect(await closed).toBe(4503)
+  await new Promise(setImmediate)
+  expect(sent).toEqual([])
+  socket.emit('close')
+  relay.close()
 })
 
 test('F62 marks that wait for a store that does not answer are bounded: their socket is not read from any more', async () => {

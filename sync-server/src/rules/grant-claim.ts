@@ -1,6 +1,7 @@
 import type { Confirmation } from '../../../src/contract/session-snapshot.ts'
 import type { PutClaim } from '../../../src/protocol/put-claim.ts'
 import { type ClaimOutcome, isHolder, viewOf } from './claim-reply.ts'
+import { claimsUnder } from './incarnation.ts'
 import { moveToken } from './move-token.ts'
 import type { Objection } from './reply.ts'
 import { claimView } from './session-answer.ts'
@@ -70,13 +71,14 @@ function gaveUp(row: ClaimRecord, claimId: string): boolean {
 export function callConflict(
   state: SessionState,
   known: Confirmation | undefined,
-  { confirmation }: { readonly confirmation: Confirmation },
+  { confirmation, incarnation }: Pick<ClaimRequest, 'confirmation' | 'incarnation'>,
 ): Objection | undefined {
   const { token, toolCallId } = confirmation
+  const claims = claimsUnder(state.claims, state.session?.incarnation ?? incarnation)
   const other = known
     ? known.toolCallId !== toolCallId
     : state.snapshot?.confirmations.some((each) => each.toolCallId === toolCallId) ||
-      [...state.claims.values()].some((each) => each.toolCallId === toolCallId && each.token !== token)
+      claims.some((each) => each.toolCallId === toolCallId && each.token !== token)
   if (!other) return undefined
   return { code: 'snapshot-invalid', message: `The tool call ${toolCallId} has another confirmation already.` }
 }

@@ -1,7 +1,7 @@
 import type { Incarnation } from '../../../src/protocol/identity.ts'
 import { type Reply, refuse } from './reply.ts'
 import { sessionAnswer } from './session-answer.ts'
-import type { RuleContext, SessionRecord, SessionState } from './session-state.ts'
+import type { ClaimRecord, RuleContext, SessionRecord, SessionState } from './session-state.ts'
 
 /**
  * Refuses what is written under an incarnation that is not the live one, rule I1: an ended one is `deleted`, and beside
@@ -37,4 +37,12 @@ export function foreignIncarnation(
 /** A session as the first write of an incarnation makes it. */
 export function newSession(incarnation: Incarnation): SessionRecord {
   return { incarnation, cursor: 0, writeId: '', initial: null, head: 0, bytes: 0 }
+}
+
+/** A token is one for ever, rule K9; what a deleted session asked or called its tool calls binds no later one. */
+export function claimsUnder(
+  claims: ReadonlyMap<string, ClaimRecord>,
+  incarnation: Incarnation,
+): readonly ClaimRecord[] {
+  return [...claims.values()].filter((claim) => claim.incarnation === incarnation)
 }

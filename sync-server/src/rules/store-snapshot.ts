@@ -9,7 +9,8 @@ import { overlayStatuses } from '../../../src/core/overlay-statuses.ts'
 import { pruneConfirmations } from '../../../src/core/prune-confirmations.ts'
 import { isOutcome, statusRank } from '../../../src/protocol/claim-status.ts'
 import type { ClaimView } from '../../../src/protocol/claim-view.ts'
-import { newSession } from './incarnation.ts'
+import type { Incarnation } from '../../../src/protocol/identity.ts'
+import { claimsUnder, newSession } from './incarnation.ts'
 import type { Objection } from './reply.ts'
 import { claimView } from './session-answer.ts'
 import type { ClaimRecord, RuleContext, SessionChange, SessionState } from './session-state.ts'
@@ -72,7 +73,7 @@ export function storeSnapshot(state: SessionState, asked: AskedSnapshot, context
       claims: viewsByToken(claims),
     }),
   )
-  const objection = objectionTo(confirmations, state, claims)
+  const objection = objectionTo(confirmations, state, claims, session.incarnation)
   if (objection) return refused(objection)
   const change: SessionChange = {
     session: { ...session, cursor: snapshot.cursor, writeId: asked.writeId, initial },
@@ -125,11 +126,11 @@ function claimsInDoubt(state: SessionState, asked: AskedSnapshot, { now }: RuleC
 }
 
 /** What is stored, and what a claim created before any snapshot showed it. */
-function knownConfirmations(state: SessionState, incarnation: string): readonly Confirmation[] {
+function knownConfirmations(state: SessionState, incarnation: Incarnation): readonly Confirmation[] {
   const stored = state.snapshot?.confirmations ?? []
   const shown = new Set(stored.map((confirmation) => confirmation.token))
-  const created = [...state.claims.values()].filter(
-    (claim) => claim.incarnation === incarnation && !shown.has(claim.token) && !isOutcome(claim.status),
+  const created = claimsUnder(state.claims, incarnation).filter(
+    ({ token, status }) => !shown.has(token) && !isOutcome(status),
   )
   return created.length === 0 ? stored : [...stored, ...created.map((claim) => claim.confirmation)]
 }
@@ -145,13 +146,14 @@ function objectionTo(
   confirmations: readonly Confirmation[],
   state: SessionState,
   claims: ReadonlyMap<string, ClaimRecord>,
+  incarnation: Incarnation,
 ): Objection | undefined {
   if (confirmations.length > MAX_CONFIRMATIONS) {
     return { code: 'too-large', message: `More than ${MAX_CONFIRMATIONS} confirmations are open.` }
   }
   const stored = new Map(state.snapshot?.confirmations.map((each) => [each.token, each]))
   const tokenOfCall = new Map<string, string>()
-  for (const claim of claims.values()) tokenOfCall.set(claim.toolCallId, claim.token)
+  for (const claim of claimsUnder(claims, incarnation)) tokenOfCall.set(claim.toolCallId, claim.token)
   for (const { token, toolCallId, status } of confirmations) {
     if ((tokenOfCall.get(toolCallId) ?? token) !== token) {
       return { code: 'snapshot-invalid', message: `The tool call ${toolCallId} has another confirmation already.` }

@@ -31,3 +31,16 @@ test('a delete keeps that a token was decided, and not what it was about', () =>
   server.delete('a', 'i1')
   expect(server.state().claims.get('t1')).toMatchObject({ status: 'approving', confirmation: { input: {} } })
 })
+
+test('F12 I1 a tool call of a deleted session binds no later one under its id: providers repeat their ids', () => {
+  const server = createPureServer()
+  const call = { toolCallId: 'call_1' }
+  const claim = { op: 'claim', claimId: 'c1', want: 'approving', leftIn: null } as const
+  server.claim('a', { ...claim, incarnation: 'i1', confirmation: confirmation('t1', call) })
+  server.delete('a', 'i1')
+  const asked = snapshot(1, { confirmations: [confirmation('t2', call)] })
+  expect(server.put('a', put('w2', asked, { incarnation: 'i2' }), null).status).toBe(201)
+  server.delete('a', 'i2')
+  const next = { ...claim, incarnation: 'i3', claimId: 'c3', confirmation: confirmation('t3', call) }
+  expect(server.claim('a', next)).toMatchObject({ status: 200, result: 'won' })
+})
