@@ -29,7 +29,7 @@ export interface ConnectChatOptions<D extends ChatConfig, C extends ChatControll
   readonly createController: (config: D & ControllerParts) => C
   /** How long a person may approve an action, ms. Default 300 000. */
   readonly ttlMs?: number
-  /** Hears why a call that the model made could not be put before a person; the call is denied then. */
+  /** Hears why a call that the model made could not be put before a person (it is denied then), and what else fails. */
   readonly onError?: (error: unknown) => void
 }
 
@@ -127,7 +127,10 @@ export async function connectChat<D extends ChatConfig, C extends ChatController
     if (life.signal.aborted || !fed) return
     const remote = stored.get()
     if (remote.length > 0 || fed.getState().messages.length === 0) take(remote)
-    else void isEmpty().then((empty) => empty && take([]))
+    else
+      isEmpty()
+        .then((empty) => empty && take([]))
+        .catch((error: unknown) => onError?.(error))
   }
 
   /** A document that was closed shows nothing either, which says nothing of its messages. */
@@ -198,7 +201,7 @@ export async function connectChat<D extends ChatConfig, C extends ChatController
       if (status === 'streaming' && !messages.some(runsHere)) controller.stop()
       for (const end of ends) end()
       // A call of the model without its confirmation could never be decided.
-      void Promise.all(adopting).then(session.close)
+      void Promise.allSettled(adopting).then(session.close)
     },
   }
 }
@@ -216,7 +219,8 @@ function decidingEveryTurn(controller: ChatController, deciding: Set<string>): C
   return {
     getState: () => controller.getState(),
     proposeToolCall: (proposal) => controller.proposeToolCall(proposal),
-    approve: (id) => during(id, () => controller.decide?.(id, 'approve') ?? controller.approve(id)),
-    deny: (id, why) => during(id, () => controller.decide?.(id, 'deny', why) ?? controller.deny(id, why)),
+    approve: (id) => during(id, () => (controller.decide ? controller.decide(id, 'approve') : controller.approve(id))),
+    deny: (id, why) =>
+      during(id, () => (controller.decide ? controller.decide(id, 'deny', why) : controller.deny(id, why))),
   }
 }

@@ -21,6 +21,7 @@ export {
 } from './claim-status.ts'
 export { type ClaimView, ClaimViewSchema, type LateSettlement, MAX_LATE_SETTLEMENTS } from './claim-view.ts'
 export { CLOSE_CODES, isPermanentClose } from './close-codes.ts'
+export { type DeleteAnswer, DeleteAnswerSchema } from './delete-session.ts'
 export { type ETagParts, formatETag } from './etag.ts'
 export { type FeedAnswer, FeedAnswerSchema, type FeedItem } from './feed.ts'
 export {

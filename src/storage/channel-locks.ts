@@ -33,10 +33,8 @@ export function createChannelLocks({ channel, newId, timers, signal }: ChannelLo
     if (question(message)) void reply(message as { readonly ask: string; readonly name: string })
     else if (answer(message)) asked.get((message as { readonly ask: string }).ask)?.(true)
   })
-  signal.addEventListener('abort', () => {
-    channel.close()
-    for (const end of [...asked.values()]) end(true)
-  })
+  if (signal.aborted) close()
+  signal.addEventListener('abort', close)
 
   return {
     async request(name, options, hold) {
@@ -45,6 +43,11 @@ export function createChannelLocks({ channel, newId, timers, signal }: ChannelLo
       return own.request(name, options, hold)
     },
     isHeld,
+  }
+
+  function close(): void {
+    channel.close()
+    for (const end of [...asked.values()]) end(true)
   }
 
   async function isHeld(name: string): Promise<boolean> {

@@ -35,6 +35,7 @@ export interface ClaimRunnerOptions {
  */
 export function runWonClaims(options: ClaimRunnerOptions): void {
   const { database, index, book, running, calls, timers, now, signal, onError } = options
+  if (signal.aborted) return
   let timer: unknown
   let looking: Promise<void> | undefined
   let again = false

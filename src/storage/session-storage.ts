@@ -1,7 +1,7 @@
 import { decodeSnapshot } from '../contract/decode-snapshot.ts'
 import type { LiveSessionStorage } from '../contract/live-session-storage.ts'
 import { isSafeId } from '../contract/safe-id.ts'
-import type { Confirmation, Decision, Snapshot } from '../contract/session-snapshot.ts'
+import type { Confirmation, ConfirmationStatus, Decision, Snapshot } from '../contract/session-snapshot.ts'
 import { acceptClaimAnswer, raiseAttention } from '../core/claim-lifecycle.ts'
 import { claimById, liveClaim } from '../core/claim-rows.ts'
 import type { ClaimRow, Decided } from '../core/device-session.ts'
@@ -13,6 +13,7 @@ import {
   type SaveRequest,
   saveSnapshot,
 } from '../core/save-snapshot.ts'
+import { isHeld } from '../core/settle-held.ts'
 import type { ToolCalls } from '../core/tool-calls.ts'
 import { RejoinError } from '../errors.ts'
 import type { Incarnation } from '../protocol/identity.ts'
@@ -38,6 +39,13 @@ export interface SessionStorageOptions {
   readonly signal: AbortSignal
 }
 
+/** Whatever is saved at this cursor until the next task stands on a click that was taken back, rule R10. */
+interface Leftover {
+  readonly expectedCursor: number | undefined
+}
+
+const NEEDS_OUTCOME: ReadonlySet<ConfirmationStatus> = new Set(['approved', 'rejected'])
+
 type Ask = Extract<SaveOutcome, { kind: 'needs-claim' }>
 
 /**
@@ -51,7 +59,7 @@ type Ask = Extract<SaveOutcome, { kind: 'needs-claim' }>
 export function createSessionStorage(options: SessionStorageOptions): Required<LiveSessionStorage> {
   const { database, environment, authority, running, decidingTabs, calls, claims, signal: lifetime } = options
   const incarnations = new Map<string, Incarnation>()
-  const leftovers = new Map<string, number | undefined>()
+  const leftovers = new Map<string, Leftover>()
 
   return {
     async load(sessionId, signal) {
@@ -234,13 +242,12 @@ export function createSessionStorage(options: SessionStorageOptions): Required<L
   async function settle(request: SaveRequest, decideSave: typeof saveSnapshot = saveSnapshot): Promise<boolean> {
     const { sessionId } = request.snapshot
     const before = await database.read(sessionId)
-    const settled = request.snapshot.confirmations.find(
-      ({ token, status }) => liveClaim(before, token) !== undefined && (status === 'approved' || status === 'rejected'),
-    )
-    if (settled && !(await wasSeen(sessionId, settled))) {
-      const row = liveClaim(before, settled.token)
-      if (row) await raise(row, nothingToRun(settled.toolCallId))
-      throw nothingToRun(settled.toolCallId)
+    for (const confirmation of request.snapshot.confirmations) {
+      const row = liveClaim(before, confirmation.token)
+      if (!row || !isHeld(row) || !NEEDS_OUTCOME.has(confirmation.status)) continue
+      if (await wasSeen(sessionId, confirmation)) continue
+      await raise(row, nothingToRun(row.toolCallId))
+      throw nothingToRun(row.toolCallId)
     }
     const outcome = await database.transact(sessionId, 'strict', (session) => decideSave(session, request))
     if (outcome.kind === 'settled' || outcome.kind === 'recorded') running.drop(outcome.claim.claimId)
@@ -282,7 +289,8 @@ export function createSessionStorage(options: SessionStorageOptions): Required<L
    */
   function isLeftover({ snapshot: { sessionId }, expectedCursor }: SaveRequest): boolean {
     if (claims.isOurs(sessionId)) return false
-    return leftovers.has(sessionId) && leftovers.get(sessionId) === expectedCursor
+    const leftover = leftovers.get(sessionId)
+    return leftover !== undefined && leftover.expectedCursor === expectedCursor
   }
 
   /** Until the next task, a save at the same cursor as a rejected claim is a leftover of it, rule R10. */
@@ -291,8 +299,11 @@ export function createSessionStorage(options: SessionStorageOptions): Required<L
       return await decideClaim()
     } catch (error) {
       const { sessionId } = request.snapshot
-      leftovers.set(sessionId, request.expectedCursor)
-      environment.timers.setTimeout(() => leftovers.delete(sessionId), 0)
+      const leftover = { expectedCursor: request.expectedCursor }
+      leftovers.set(sessionId, leftover)
+      environment.timers.setTimeout(() => {
+        if (leftovers.get(sessionId) === leftover) leftovers.delete(sessionId)
+      }, 0)
       throw error
     }
   }

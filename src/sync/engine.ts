@@ -1,18 +1,15 @@
-import type { DeleteRow, DeviceSession, SessionRow } from '../core/device-session.ts'
+import type { DeviceSession } from '../core/device-session.ts'
 import { areMessagesRefused } from '../core/refused-messages.ts'
 import { createSessionRow } from '../core/save-snapshot.ts'
 import type { FeedItem } from '../protocol/feed.ts'
 import type { Epoch, ETag, Incarnation } from '../protocol/identity.ts'
 import { hasUnsentUpdates, type IndexedSession } from '../storage/session-index.ts'
-import type { RemoteChanges } from './apply-remote.ts'
 import { createBackOff } from './back-off.ts'
-import { type ClaimDispatch, hasUnsentClaims } from './dispatch-claims.ts'
-import { createExchange } from './exchange.ts'
+import { hasUnsentClaims } from './dispatch-claims.ts'
 import type { LiveSockets } from './live-sockets.ts'
-import type { UpdatePush } from './push-updates.ts'
-import type { SnapshotPush } from './put-snapshot.ts'
-import type { RemotePosition, RemotePositions } from './remote-positions.ts'
+import { isLevel } from './remote-positions.ts'
 import type { SyncContext } from './sync-context.ts'
+import { createSessionSync, type SessionSyncParts } from './sync-session.ts'
 
 /** A lost hint is healed by a look at the feed this often. */
 const POLL_MS = 20_000
@@ -34,13 +31,8 @@ export interface SyncEngine {
   readonly stop: () => void
 }
 
-export interface EngineParts {
-  readonly remote: RemoteChanges
-  readonly claims: ClaimDispatch
-  readonly updates: UpdatePush
-  readonly snapshots: SnapshotPush
+export interface EngineParts extends SessionSyncParts {
   readonly sockets: LiveSockets
-  readonly positions: RemotePositions
 }
 
 /**
@@ -51,7 +43,6 @@ export function startSyncEngine(context: SyncContext, parts: EngineParts): SyncE
   const { database, index, client, connection, environment } = context
   const { timers } = environment
   const { positions } = parts
-  const ask = createExchange(context)
   const backOff = createBackOff(environment.random)
   const waiting = new Set<string>()
   /** How far the feed was read by this tab; another epoch's feed is another one. */
@@ -63,6 +54,7 @@ export function startSyncEngine(context: SyncContext, parts: EngineParts): SyncE
   let soon: unknown
   let working: Promise<void> | undefined
   let looking: Promise<void> | undefined
+  const syncSession = createSessionSync(context, parts, canSend)
 
   const known = new Map<string, Incarnation>()
   const stopIndex = index.subscribe(() => {
@@ -157,23 +149,23 @@ export function startSyncEngine(context: SyncContext, parts: EngineParts): SyncE
   }
 
   function work(): void {
-    if (stopped || working !== undefined || !canSend()) return
+    if (working !== undefined || !canSend()) return
     working = drain()
       .catch(context.onError)
       .finally(() => {
         working = undefined
-        if (!stopped && waiting.size > 0 && canSend()) work()
+        if (waiting.size > 0 && canSend()) work()
       })
   }
 
   /** Not before the feed was read: what it says to be deleted is not sent (G8), and only it shows the right server. */
   function canSend(): boolean {
-    return connection.get().state === 'online' && positions.isCaughtUp()
+    return !stopped && connection.get().state === 'online' && positions.isCaughtUp()
   }
 
   async function drain(): Promise<void> {
     for (const sessionId of waiting) {
-      if (stopped || !canSend()) return
+      if (!canSend()) return
       waiting.delete(sessionId)
       if (await syncSession(sessionId)) continue
       waiting.add(sessionId)
@@ -217,9 +209,12 @@ export function startSyncEngine(context: SyncContext, parts: EngineParts): SyncE
         connection.endEpoch(reply.body.epoch)
         return retryLater()
       }
+      const seq = more ? (items.at(-1)?.seq ?? since) : head
+      // A feed that goes on without getting anywhere would be asked for ever.
+      if (more && seq <= since) return retryLater()
       connection.set({ state: 'online' })
       for (const item of items) await takeItem(item)
-      reached = { epoch: reply.body.epoch, seq: more ? (items.at(-1)?.seq ?? head) : head }
+      reached = { epoch: reply.body.epoch, seq }
       if (!more) break
     }
     if (connection.get().state === 'online') positions.catchUp()
@@ -240,83 +235,6 @@ export function startSyncEngine(context: SyncContext, parts: EngineParts): SyncE
     if (row && isLevel(row, { etag, head })) return
     moved(sessionId, etag, head)
   }
-
-  /** False: the server is out of reach, try again later. */
-  async function syncSession(sessionId: string): Promise<boolean> {
-    for (let round = 0; round < 20 && !stopped; round++) {
-      if (!canSend()) return false
-      const { row, deletes } = await database.read(sessionId)
-      for (const removal of deletes) {
-        const told = await tellDeleted(removal)
-        // What lives under the id next waits until the server has heard of the end of this.
-        if (told !== 'gone') return told === 'refused'
-      }
-      if (!row || row.deleted) {
-        positions.delete(sessionId)
-        return true
-      }
-      const sent = await parts.updates.push(sessionId)
-      if (sent === 'unreachable') return false
-      if (!(await parts.claims.dispatch(sessionId))) return false
-      if (!(await look(sessionId))) return false
-      if (!(await releaseTurn(sessionId))) return false
-      if (sent === 'refused') return true
-      const pushed = await parts.snapshots.push(sessionId)
-      if (pushed === 'unreachable') return false
-      if (pushed === 'again') continue
-      return true
-    }
-    return true
-  }
-
-  async function tellDeleted(removal: DeleteRow): Promise<'gone' | 'refused' | 'unreachable'> {
-    if (removal.problem) return 'refused'
-    const { sessionId, incarnation } = removal
-    const reply = connection.hear(await client.deleteSession(sessionId, incarnation))
-    if (reply.kind === 'unreachable') return 'unreachable'
-    // Only an answer that it is gone ends it; a refused access token, above all, does not.
-    const refused = reply.kind === 'problem' && ![404, 409, 410].includes(reply.status)
-    if (refused && (reply.problem.retryable || reply.status === 401)) return 'unreachable'
-    const change = refused ? { putDelete: { ...removal, problem: reply.problem } } : { removeDelete: incarnation }
-    await database.transact(sessionId, 'strict', () => ({ change, result: undefined }))
-    return refused ? 'refused' : 'gone'
-  }
-
-  /** Gets the session where the server is known to stand somewhere else than this device thinks. */
-  async function look(sessionId: string): Promise<boolean> {
-    const { row } = await database.read(sessionId)
-    if (!row) return true
-    const remote = positions.get(sessionId)
-    const incoming = row.incoming && !(await parts.remote.holdsBack(sessionId))
-    if (!incoming && remote && isLevel(row, remote)) {
-      positions.delete(sessionId)
-      return true
-    }
-    if (!remote && !incoming) return true
-    const reply = await ask(sessionId, () => client.getSession(sessionId, context.signal))
-    if (reply.kind === 'unreachable') return false
-    if (reply.kind === 'problem') {
-      if (reply.problem.retryable || reply.status === 401) return false
-      if (reply.status === 410) await parts.remote.deleted(sessionId)
-      positions.delete(sessionId)
-      return true
-    }
-    const applied = await parts.remote.receive(sessionId, reply.body)
-    if (applied && positions.get(sessionId) === remote) positions.delete(sessionId)
-    return applied !== undefined
-  }
-
-  /** A turn that ended here frees its lease, rule T1. */
-  async function releaseTurn(sessionId: string): Promise<boolean> {
-    const { row } = await database.read(sessionId)
-    const ended = row?.local?.terminalTurns?.find((turn) => turn.turnId === row.lease?.turnId)
-    if (!row?.lease || !ended || row.lease.device !== context.meta().device) return true
-    const { incarnation } = row
-    const { turnId, outcome } = ended
-    const reply = await ask(sessionId, () => client.putTurn(sessionId, { op: 'release', incarnation, turnId, outcome }))
-    if (reply.kind === 'answer') await parts.remote.receive(sessionId, reply.body)
-    return reply.kind !== 'unreachable'
-  }
 }
 
 function isUnsent(session: IndexedSession): boolean {
@@ -330,10 +248,6 @@ function isUnsent(session: IndexedSession): boolean {
     row.incoming !== undefined ||
     (row.dirty && !row.refused)
   )
-}
-
-function isLevel(row: SessionRow, remote: RemotePosition): boolean {
-  return row.pulled >= remote.head && (remote.etag ?? undefined) === row.base?.etag
 }
 
 /** Deleted here, and the server is still to hear of it: what the feed says is older news. */

@@ -1,6 +1,7 @@
 import * as z from 'zod/mini'
 import type { Timers } from '../core/environment.ts'
 import { DEVICE_HEADER } from '../protocol/answer-fields.ts'
+import { type DeleteAnswer, DeleteAnswerSchema } from '../protocol/delete-session.ts'
 import { type FeedAnswer, FeedAnswerSchema } from '../protocol/feed.ts'
 import type { ETag, Incarnation } from '../protocol/identity.ts'
 import { MAX_UPDATE_BYTES } from '../protocol/limits.ts'
@@ -18,9 +19,7 @@ import {
   type PostUpdatesAnswer,
   PostUpdatesAnswerSchema,
 } from '../protocol/updates.ts'
-
-/** An access token, or the way to get one; asked before every request. */
-export type AccessToken = string | (() => string | undefined | Promise<string | undefined>) | undefined
+import { type AccessToken, readAccessToken } from './access-token.ts'
 
 export type Reply<T> =
   | { readonly kind: 'answer'; readonly status: number; readonly body: T }
@@ -39,7 +38,7 @@ export interface HttpClient {
   readonly feed: (since: number, signal?: AbortSignal) => Promise<Reply<FeedAnswer>>
   readonly getSession: (sessionId: string, signal?: AbortSignal) => Promise<Reply<SessionAnswer>>
   readonly putSession: (sessionId: string, body: PutSession, ifMatch: ETag | null) => Promise<Reply<SessionAnswer>>
-  readonly deleteSession: (sessionId: string, incarnation: Incarnation) => Promise<Reply<unknown>>
+  readonly deleteSession: (sessionId: string, incarnation: Incarnation) => Promise<Reply<DeleteAnswer>>
   readonly putClaim: (
     sessionId: string,
     token: string,
@@ -72,6 +71,10 @@ export interface HttpClientOptions {
 }
 
 const TIMEOUT_MS = 15_000
+/** Far above what a server of ours answers; what is larger is not read to its end. */
+const MAX_ANSWER_BYTES = 16 * 1024 * 1024
+/** Beside success: a claim that was not won, and a session that stands elsewhere. */
+const ANSWERING_REFUSALS: ReadonlySet<number> = new Set([409, 412])
 /** With a `gap`: what the server has of the session's messages, base64. */
 const StateVectorSchema = z.object({ stateVector: z.string().check(z.maxLength(MAX_UPDATE_BYTES)) })
 
@@ -99,7 +102,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
         schema: SessionAnswerSchema,
       }),
     deleteSession: (sessionId, incarnation) =>
-      call({ method: 'DELETE', path: paths.deleteSession(sessionId, incarnation), schema: z.unknown() }),
+      call({ method: 'DELETE', path: paths.deleteSession(sessionId, incarnation), schema: DeleteAnswerSchema }),
     putClaim: (sessionId, token, body, { timeoutMs, signal } = {}) =>
       call({ method: 'PUT', path: paths.claim(sessionId, token), body, schema: ClaimAnswerSchema, timeoutMs, signal }),
     putTurn: (sessionId, body, { timeoutMs, signal } = {}) =>
@@ -121,9 +124,9 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
   }: Call<T>): Promise<Reply<T>> {
     const bound = new AbortController()
     const timer = options.timers.setTimeout(() => bound.abort(new Error('timed out')), timeoutMs ?? TIMEOUT_MS)
-    const signals = [bound.signal, options.signal, ...(signal ? [signal] : [])]
+    const end = AbortSignal.any([bound.signal, options.signal, ...(signal ? [signal] : [])])
     try {
-      const token = await withinBound(readToken(options.token), bound.signal)
+      const token = await within(end, readAccessToken(options.token))
       const response = await options.fetch(options.serverUrl + path, {
         method,
         headers: {
@@ -134,12 +137,11 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
           ...headers,
         },
         ...(body !== undefined && { body: JSON.stringify(body) }),
-        signal: AbortSignal.any(signals),
+        signal: end,
         credentials: 'omit',
         cache: 'no-store',
       })
-      const json: unknown = response.status === 204 ? undefined : await response.json()
-      return readReply(response.status, json, schema)
+      return readReply(response.status, await readJson(response), schema)
     } catch (error) {
       // Whoever cancels learns nothing about the server.
       const cancelled = options.signal.aborted || signal?.aborted === true
@@ -165,19 +167,34 @@ function readReply<T>(status: number, json: unknown, schema: z.ZodMiniType<T>): 
     }
   }
   const body = schema.safeParse(json)
-  if (body.success && status < 500) return { kind: 'answer', status, body: body.data }
+  const answers = (status >= 200 && status < 300) || ANSWERING_REFUSALS.has(status)
+  if (body.success && answers) return { kind: 'answer', status, body: body.data }
   // A captive portal or a proxy's error page: whatever it says, the server did not say it.
   return { kind: 'unreachable', reason: `an unexpected answer (status ${status})` }
 }
 
-/** A host's function that never settles must not hold a request for ever. */
-function withinBound<T>(work: Promise<T>, bound: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    bound.addEventListener('abort', () => reject(bound.reason), { once: true })
-    work.then(resolve, reject)
-  })
+async function readJson(response: Response): Promise<unknown> {
+  const reader = response.body?.getReader()
+  const decoder = new TextDecoder()
+  let text = ''
+  let bytes = 0
+  for (;;) {
+    const { done, value } = (await reader?.read()) ?? { done: true }
+    if (done || !value) return JSON.parse(text + decoder.decode())
+    bytes += value.length
+    if (bytes > MAX_ANSWER_BYTES) {
+      await reader?.cancel()
+      throw new Error('the answer is too large')
+    }
+    text += decoder.decode(value, { stream: true })
+  }
 }
 
-async function readToken(token: AccessToken): Promise<string | undefined> {
-  return typeof token === 'function' ? token() : token
+/** A host's function that never settles must not hold a request for ever, nor after it was cancelled. */
+function within<T>(end: AbortSignal, work: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    if (end.aborted) reject(end.reason)
+    end.addEventListener('abort', () => reject(end.reason), { once: true })
+    work.then(resolve, reject)
+  })
 }

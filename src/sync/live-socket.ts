@@ -4,17 +4,21 @@ import { Awareness } from 'y-protocols/awareness'
 import { writeSyncStep1 } from 'y-protocols/sync'
 import { WebsocketProvider } from 'y-websocket'
 import { areMessagesRefused } from '../core/refused-messages.ts'
+import { RejoinError } from '../errors.ts'
 import type { OpenDocument } from '../messages/open-document.ts'
+import { withinTime } from '../messages/within-time.ts'
 import { PROTOCOL_VERSION } from '../protocol/answer-fields.ts'
 import { isPermanentClose } from '../protocol/close-codes.ts'
 import type { Epoch, Incarnation } from '../protocol/identity.ts'
 import { MAX_FRAME_BYTES } from '../protocol/limits.ts'
 import { BEARER_PREFIX, paths, roomName, SUBPROTOCOL } from '../protocol/paths.ts'
 import { decodeSignal, encodeSignal, SIGNAL_FRAME, type Signal } from '../protocol/signal.ts'
+import { readAccessToken } from './access-token.ts'
 import { createBackOff } from './back-off.ts'
 import { gatedSocket } from './gated-socket.ts'
 import type { Welcome } from './live-sockets.ts'
 import type { LiveSocketsOptions } from './open-live-sockets.ts'
+import { createSocketMarks } from './socket-marks.ts'
 
 export interface LiveSocket {
   /** See `LiveSockets.mark`. */
@@ -40,8 +44,7 @@ interface Live {
 
 const notYet: Live = { epoch: undefined, since: 0, admitted: false, answered: false, withheld: false }
 
-/** A mark that is not answered by then means that the socket is dead, whatever it says of itself. */
-const MARK_TIMEOUT_MS = 10_000
+const TOKEN_TIMEOUT_MS = 15_000
 /** Shorter than the provider's own 30 s watchdog: an answered mark keeps an idle socket alive and proves it. */
 const HEARTBEAT_MS = 12_000
 /**
@@ -60,8 +63,15 @@ export function openLiveSocket(sessionId: string, options: LiveSocketsOptions): 
   const { environment, documents } = options
   const { timers } = environment
   const backOff = createBackOff(environment.random)
-  const marks = new Map<number, (marked: boolean) => void>()
-  let lastMark = 0
+  const marks = createSocketMarks({
+    timers,
+    send: (n) => send({ kind: 'mark', n }),
+    onSilent() {
+      // Silent for this long is a half-open socket: let go of it, and come back.
+      open?.provider.disconnect()
+      connectLater()
+    },
+  })
   /** The incarnation whose room was asked for last. */
   let joined: Incarnation | undefined
   let open: { provider: WebsocketProvider; document: OpenDocument; end: () => void } | undefined
@@ -79,8 +89,8 @@ export function openLiveSocket(sessionId: string, options: LiveSocketsOptions): 
       if (closed || open?.provider.wsconnected) return
       timers.clearTimeout(timer)
       backOff.reset()
-      const attempt = open || starting ? connect() : start()
-      attempt.catch(options.onError)
+      if (open || starting) tryToConnect()
+      else start().catch(options.onError)
     },
     close() {
       closed = true
@@ -90,7 +100,7 @@ export function openLiveSocket(sessionId: string, options: LiveSocketsOptions): 
 
   function letGo(): void {
     timers.clearTimeout(timer)
-    endMarks()
+    marks.end()
     open?.end()
     open = undefined
     live = notYet
@@ -133,7 +143,15 @@ export function openLiveSocket(sessionId: string, options: LiveSocketsOptions): 
         removeOrigin()
       },
     }
-    await connect()
+    tryToConnect()
+  }
+
+  /** Whatever stands in the way, the access token above all, may be out of it the next time. */
+  function tryToConnect(): void {
+    connect().catch((error: unknown) => {
+      options.onError(error)
+      connectLater()
+    })
   }
 
   async function connect(): Promise<void> {
@@ -148,7 +166,7 @@ export function openLiveSocket(sessionId: string, options: LiveSocketsOptions): 
     }
     // Its document would be sent as soon as the server asks.
     if (areMessagesRefused(position)) return
-    const token = typeof options.token === 'function' ? await options.token() : options.token
+    const token = await accessToken()
     if (closed || !open || open.provider.wsconnected || open.provider.wsconnecting) return
     if (open.document.incarnation !== position.incarnation) {
       // The document is about to hear of it, or to end: it must not speak in the room of another.
@@ -164,7 +182,13 @@ export function openLiveSocket(sessionId: string, options: LiveSocketsOptions): 
   function connectLater(): void {
     if (closed) return
     timers.clearTimeout(timer)
-    timer = timers.setTimeout(() => connect().catch(options.onError), backOff.nextMs())
+    timer = timers.setTimeout(tryToConnect, backOff.nextMs())
+  }
+
+  /** A host's function that never settles must not keep the session from being followed. */
+  function accessToken(): Promise<string | undefined> {
+    const late = () => new RejoinError('unauthorized', 'No access token was given within 15 s.')
+    return withinTime(readAccessToken(options.token), TOKEN_TIMEOUT_MS, late, { timers })
   }
 
   /** The provider sends by itself: nothing before the server is known to be the right one, nothing that it cannot take. */
@@ -198,7 +222,7 @@ export function openLiveSocket(sessionId: string, options: LiveSocketsOptions): 
     provider.on('connection-close', () => {
       if (live.admitted && !closed) options.onLost(sessionId)
       live = notYet
-      endMarks()
+      marks.end()
     })
     provider.on('closed', ({ code }) => {
       if (closed) return
@@ -211,7 +235,7 @@ export function openLiveSocket(sessionId: string, options: LiveSocketsOptions): 
   async function refused(code: number): Promise<void> {
     const position = await options.position(sessionId)
     if (closed) return
-    if (position?.confirmed && position.incarnation !== joined) await connect()
+    if (position?.confirmed && position.incarnation !== joined) tryToConnect()
     else options.onRefused(sessionId, code)
   }
 
@@ -234,8 +258,7 @@ export function openLiveSocket(sessionId: string, options: LiveSocketsOptions): 
       case 'marked':
         // Only now it did its work: a room that is closed at every welcome is not to be stormed.
         backOff.reset()
-        marks.get(signal.n)?.(true)
-        marks.delete(signal.n)
+        marks.answered(signal.n)
         break
       case 'hello':
       case 'mark':
@@ -257,12 +280,8 @@ export function openLiveSocket(sessionId: string, options: LiveSocketsOptions): 
     if (admission.kind === 'refused') return
     const settled = admission.kind === 'another-epoch' ? admission.settled : Promise.resolve(true)
     settled
-      .then((known) => {
-        if (known) return connect()
-        // An earlier epoch: a server that is not restored yet, or is about to go.
-        connectLater()
-        return undefined
-      })
+      // Not known: an earlier epoch, of a server that is not restored yet, or is about to go.
+      .then((known) => (known ? tryToConnect() : connectLater()))
       .catch(options.onError)
   }
 
@@ -297,33 +316,14 @@ export function openLiveSocket(sessionId: string, options: LiveSocketsOptions): 
     if (!live.answered) return false
     // Updates of other tabs that this document has not heard of yet would not have been sent.
     await open.document.catchUp()
-    return live.answered ? ask() : false
-  }
-
-  function ask(): Promise<boolean> {
-    const n = ++lastMark
-    return new Promise((resolve) => {
-      const bound = timers.setTimeout(() => {
-        finish(false)
-        // Silent for this long is a half-open socket: let go of it, and come back.
-        open?.provider.disconnect()
-        connectLater()
-      }, MARK_TIMEOUT_MS)
-      const finish = (marked: boolean) => {
-        timers.clearTimeout(bound)
-        marks.delete(n)
-        resolve(marked)
-      }
-      marks.set(n, finish)
-      if (!send({ kind: 'mark', n })) finish(false)
-    })
+    return live.answered ? marks.ask() : false
   }
 
   function beat(): () => void {
     let next: unknown
     const schedule = () => {
       next = timers.setTimeout(() => {
-        if (live.admitted) ask().catch(options.onError)
+        if (live.admitted) marks.ask().catch(options.onError)
         schedule()
       }, HEARTBEAT_MS)
     }
@@ -336,10 +336,5 @@ export function openLiveSocket(sessionId: string, options: LiveSocketsOptions): 
     if (!socket || socket.readyState !== socket.OPEN) return false
     socket.send(encodeSignal(signal))
     return true
-  }
-
-  function endMarks(): void {
-    for (const finish of [...marks.values()]) finish(false)
-    marks.clear()
   }
 }

@@ -1,7 +1,7 @@
 import type { SessionRow } from '../core/device-session.ts'
 import type { Environment } from '../core/environment.ts'
+import type { AccessToken } from './access-token.ts'
 import type { Documents } from './documents.ts'
-import type { AccessToken } from './http-client.ts'
 import { type LiveSocket, openLiveSocket } from './live-socket.ts'
 import type { LiveSockets, SocketEvents } from './live-sockets.ts'
 

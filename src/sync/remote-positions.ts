@@ -1,3 +1,4 @@
+import type { SessionRow } from '../core/device-session.ts'
 import { createObservableValue, type Observable } from '../core/observable-value.ts'
 import type { ETag } from '../protocol/identity.ts'
 
@@ -49,4 +50,9 @@ export function createRemotePositions(): RemotePositions {
       }),
     behind,
   }
+}
+
+/** True if the device stands where the server's session stands. */
+export function isLevel(row: SessionRow, remote: RemotePosition): boolean {
+  return row.pulled >= remote.head && (remote.etag ?? undefined) === row.base?.etag
 }

@@ -1,12 +1,8 @@
-import type { Common } from '../../../src/protocol/answer-fields.ts'
+import type { DeleteAnswer } from '../../../src/protocol/delete-session.ts'
 import type { Incarnation } from '../../../src/protocol/identity.ts'
 import { foreignIncarnation } from './incarnation.ts'
 import { commonOf, type Reply } from './reply.ts'
 import type { Decided, RuleContext, SessionState } from './session-state.ts'
-
-export interface DeleteAnswer extends Common {
-  readonly incarnation: Incarnation
-}
 
 /**
  * `DELETE /v1/sessions/:id?incarnation=`, rules I1 and I3. Also an incarnation that the server never heard of is ended:

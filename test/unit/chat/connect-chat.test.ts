@@ -1,4 +1,4 @@
-import { type AdapterFactory, buildMessage, createChatController } from '@agentskit/core'
+import { type AdapterFactory, buildMessage, type ChatController, createChatController } from '@agentskit/core'
 import { connectChat, type Rejoin } from 'rejoin'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { createTestDevice } from '../sync/device.ts'
@@ -51,4 +51,30 @@ test('P4 H12 a controller that saves while it is being made is not fed before it
     expect(mine?.map(({ content }) => content).toSorted()).toEqual(['', 'Be brief.', 'hello'])
     expect(mine?.map(({ id }) => id)).toEqual(others?.map(({ id }) => id))
   })
+})
+
+test('G2 one permission is used once, also by a controller whose `decide` returns nothing', async () => {
+  const ran: string[] = []
+  const refund = { name: 'refund', requiresConfirmation: true, execute: async () => ran.push('refund') }
+  const rejoin = await createDevice().open()
+  const chat = await connectChat({
+    rejoin,
+    sessionId: 'chat',
+    createController: (config) => {
+      const controller = createChatController(config)
+      const approve = (id: string) => {
+        ran.push('approve')
+        return controller.approve(id)
+      }
+      return {
+        ...controller,
+        approve,
+        decide: (id: string) => void controller.approve(id),
+      } as unknown as ChatController
+    },
+    definition: { id: 'chat', chat: { adapter: silent, tools: [refund] } },
+  })
+  const { toolCallId } = await chat.confirmation.propose({ name: 'refund', input: {} })
+  await chat.approve(toolCallId)
+  expect(ran).toEqual(['refund'])
 })

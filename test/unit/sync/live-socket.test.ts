@@ -9,6 +9,7 @@ import { CLOSE_CODES } from '../../../src/protocol/close-codes.ts'
 import { MAX_FRAME_BYTES } from '../../../src/protocol/limits.ts'
 import { BEARER_PREFIX, SUBPROTOCOL } from '../../../src/protocol/paths.ts'
 import { SIGNAL_FRAME } from '../../../src/protocol/signal.ts'
+import type { AccessToken } from '../../../src/sync/access-token.ts'
 import { openLiveSocket } from '../../../src/sync/live-socket.ts'
 import type { LiveSocketsOptions } from '../../../src/sync/open-live-sockets.ts'
 import { encodeStep1 } from '../../../sync-server/src/room-frames.ts'
@@ -111,7 +112,7 @@ test('G10 a socket of another account on the very same server is told nothing ei
 })
 
 /** A server whose rooms only say who came, and a device whose session has the incarnations that it is told to have. */
-async function watchRooms(incarnations: { row: string; document: string }) {
+async function watchRooms(incarnations: { row: string; document: string }, token?: AccessToken) {
   const rooms: string[] = []
   /** The document's incarnation each time that the socket was about to join. */
   const looks: string[] = []
@@ -121,6 +122,7 @@ async function watchRooms(incarnations: { row: string; document: string }) {
   sockets.on('connection', (_socket, { url }) => rooms.push(String(url).split('/').at(-1) ?? ''))
   const { environment } = createTestDevice('tablet', undefined)
   const refusals: number[] = []
+  const errors: unknown[] = []
   const document = {
     doc: new Y.Doc(),
     ended: new AbortController().signal,
@@ -133,6 +135,7 @@ async function watchRooms(incarnations: { row: string; document: string }) {
     openLiveSocket('s1', {
       serverUrl: `http://127.0.0.1:${port}`,
       device: 'tablet',
+      token,
       environment,
       documents: { open: async () => document },
       async position() {
@@ -141,14 +144,14 @@ async function watchRooms(incarnations: { row: string; document: string }) {
       },
       epoch: () => undefined,
       onRefused: (_sessionId: string, code: number) => refusals.push(code),
-      onError: (error: unknown) => expect.unreachable(String(error)),
+      onError: (error: unknown) => errors.push(error),
     } as unknown as LiveSocketsOptions)
-  return { rooms, looks, refusals, sockets, open }
+  return { rooms, looks, refusals, errors, sockets, open }
 }
 
 test('I2 a room that is refused after the session took another incarnation is left for the room of that one', async () => {
   const incarnations = { row: 'i1', document: 'i1' }
-  const { rooms, refusals, sockets, open } = await watchRooms(incarnations)
+  const { rooms, refusals, errors, sockets, open } = await watchRooms(incarnations)
   sockets.once('connection', (socket) => {
     Object.assign(incarnations, { row: 'i2', document: 'i2' })
     socket.close(CLOSE_CODES.otherIncarnation)
@@ -158,18 +161,20 @@ test('I2 a room that is refused after the session took another incarnation is le
   for (const each of sockets.clients) each.close(CLOSE_CODES.otherIncarnation)
   await eventually(() => expect(refusals).toEqual([CLOSE_CODES.otherIncarnation]))
   expect(rooms).toHaveLength(2)
+  expect(errors).toEqual([])
   socket.close()
   sockets.close()
 })
 
 test('I2 a document joins no room of another incarnation than its own: it waits until it has heard of it', async () => {
   const incarnations = { row: 'i2', document: 'i1' }
-  const { rooms, looks, sockets, open } = await watchRooms(incarnations)
+  const { rooms, looks, errors, sockets, open } = await watchRooms(incarnations)
   const socket = open()
   await eventually(() => expect(looks.length).toBeGreaterThan(2))
   expect(rooms).toEqual([])
   incarnations.document = 'i2'
   await eventually(() => expect(rooms).toEqual(['s1@i2']))
+  expect(errors).toEqual([])
   socket.close()
   sockets.close()
 })
@@ -257,4 +262,18 @@ test('G4 F66 one message above a frame, written online, is cut and arrives; what
   expect(texts(b)).toEqual(texts(a))
   expect(traffic.largestFrame).toBeLessThanOrEqual(MAX_FRAME_BYTES)
   expect(traffic.closeCodes).toEqual([])
+})
+
+test('F63 a room is joined as soon as there is an access token, however often there was none', async () => {
+  let asked = 0
+  const token = async () => {
+    if (++asked <= 3) throw new Error('signed out for a moment')
+    return 'signed'
+  }
+  const { rooms, errors, sockets, open } = await watchRooms({ row: 'i1', document: 'i1' }, token)
+  const socket = open()
+  await eventually(() => expect(rooms).toEqual(['s1@i1']))
+  expect(errors.map(String)).toEqual(Array(3).fill('Error: signed out for a moment'))
+  socket.close()
+  sockets.close()
 })
