@@ -23,6 +23,20 @@ export const ConfirmationStatus = z.enum([
   'expired',
 ])
 
+function boundedArray<T extends z.ZodMiniType>(element: T, max: number) {
+  return z.pipe(
+    z.transform((value: unknown) => copyUpTo(value, max)),
+    z.array(element),
+  )
+}
+
+/** Looked at once: a validator that walks four billion holes, or as many as a proxy claims, would hang. */
+function copyUpTo(value: unknown, max: number): unknown[] | undefined {
+  if (!Array.isArray(value)) return undefined
+  const { length } = value
+  return length <= max ? Array.from({ length }, (_, index) => value[index]) : undefined
+}
+
 const BoundedInput = z.pipe(
   z.custom<JsonObject>((value) => isBoundedJsonObject(value, CONFIRMATION_INPUT_BOUNDS)),
   z.transform((value) => structuredClone(value)),
@@ -49,8 +63,7 @@ export const DecisionSchema = z.object({
 
 const ConversationSchema = z.object({
   state: StateName,
-  decisions: z.array(DecisionSchema).check(
-    z.maxLength(MAX_DECISIONS),
+  decisions: boundedArray(DecisionSchema, MAX_DECISIONS).check(
     z.refine((decisions) => unique(decisions, (each) => each.messageId)),
   ),
 })
@@ -66,14 +79,13 @@ export const SnapshotSchema = z.object({
   cursor: NonNegative,
   activeTurn: z.optional(z.object({ turnId: SafeId, expiresAt: NonNegative })),
   terminalTurns: z.optional(
-    z.array(z.object({ turnId: SafeId, outcome: z.enum(['completed', 'indeterminate']) })).check(
-      z.maxLength(MAX_TERMINAL_TURNS),
-      z.refine((turns) => unique(turns, (each) => each.turnId)),
-    ),
+    boundedArray(
+      z.object({ turnId: SafeId, outcome: z.enum(['completed', 'indeterminate']) }),
+      MAX_TERMINAL_TURNS,
+    ).check(z.refine((turns) => unique(turns, (each) => each.turnId))),
   ),
   conversation: z.optional(ConversationSchema),
-  confirmations: z.array(ConfirmationSchema).check(
-    z.maxLength(MAX_CONFIRMATIONS),
+  confirmations: boundedArray(ConfirmationSchema, MAX_CONFIRMATIONS).check(
     z.refine((all) => unique(all, (each) => each.token) && unique(all, (each) => each.toolCallId)),
   ),
 })

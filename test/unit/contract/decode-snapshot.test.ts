@@ -103,6 +103,18 @@ function fail(): never {
   throw new Error('hostile')
 }
 
+test('E3 four billion holes, and a proxy that claims as many, are refused without being walked', () => {
+  const holes: unknown = new Array(2 ** 32 - 1)
+  let asked = 0
+  const endless: unknown = new Proxy([], {
+    get: (_, key) => (key === 'length' ? (asked++ === 0 ? 1 : 2 ** 32 - 1) : confirmation()),
+  })
+  for (const many of [holes, endless]) {
+    expect(code({ ...snapshot(), confirmations: many, terminalTurns: many })).toBe(INVALID)
+    expect(code({ ...snapshot(), conversation: { state: 'idle', decisions: many } })).toBe(INVALID)
+  }
+})
+
 test('E1 unknown keys are dropped at every level', () => {
   const extra = { surprise: 1 }
   const full = fullSnapshot()
