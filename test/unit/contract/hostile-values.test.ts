@@ -35,6 +35,7 @@ const LIE = 2 ** 32 - 1
 const DEEP_ARRAY = nested(100_000, (inner) => [inner])
 const DEEP_OBJECT = nested(100_000, (inner) => ({ inner }))
 const HUGE = 'x'.repeat(1_000_000)
+const HUGE_AND_BROKEN = `${HUGE}\ud800`
 const traps: readonly ProxyHandler<object>[] = [
   { get: fail },
   { has: fail, ownKeys: fail },
@@ -52,7 +53,7 @@ const monsters: readonly (() => unknown)[] = [
   () => DEEP_ARRAY,
   () => DEEP_OBJECT,
   () => HUGE,
-  () => `${HUGE}\ud800`,
+  () => HUGE_AND_BROKEN,
   () => '\ud800\udfff\ud800',
   () => new Array(LIE),
   () => Object.create(null, { toJSON: { value: fail, enumerable: true } }),
