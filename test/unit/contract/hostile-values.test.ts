@@ -5,7 +5,7 @@ import { decodeSnapshot } from '../../../src/contract/decode-snapshot.ts'
 import { isSafeId } from '../../../src/contract/safe-id.ts'
 import { fullSnapshot } from './snapshots.ts'
 
-const RUNS = 100_000
+const RUNS = 20_000
 
 function fail(): never {
   throw new Error('hostile')
